@@ -1,0 +1,104 @@
+"""Columns: arrays of one length under names, as tables and files give them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bagwise.checks import closest, describe
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA, which is neither equal nor unequal to itself."""
+    if value is None or isinstance(value, str | bytes | np.ndarray):
+        return value is None
+    unequal = value != value
+    return bool(unequal) if isinstance(unequal, bool | np.bool_) else True
+
+
+def as_column(values: Any) -> np.ndarray:
+    """An array of the values: numbers as numbers, anything else as objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "to_numpy"):
+        return values.to_numpy()
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    values = list(values)
+    if values and all(isinstance(value, Real | np.bool_) for value in values):
+        return np.asarray(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def join(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """The columns end to end; text and numbers together stay what they are, as objects."""
+    if len({column.dtype.kind in "biuf" for column in columns}) > 1:
+        columns = [column.astype(object) for column in columns]
+    return np.concatenate(columns)
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal shapes and values; missing equals missing."""
+    if a.shape != b.shape:
+        return False
+    if a.dtype.kind in "fcMm" and a.dtype.kind == b.dtype.kind:
+        return bool(np.array_equal(a, b, equal_nan=True))
+    if a.dtype.kind != "O" and b.dtype.kind != "O":
+        return bool(np.array_equal(a, b))
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    return all(_same_object(x, y) for x, y in pairs)
+
+
+def _same_object(x: Any, y: Any) -> bool:
+    if x is y:
+        return True
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        return same(np.asarray(x), np.asarray(y))
+    if is_missing(x) or is_missing(y):
+        return is_missing(x) and is_missing(y)
+    return bool(x == y)
+
+
+def check_name(argument: str, name: Any, known: Iterable[str], what: str = "column") -> None:
+    """Refuse a name that is not among the known ones, and name the nearest."""
+    known = list(known)
+    if name not in known:
+        raise ValueError(
+            f"{argument} is {name!r}, but there is no such {what}; found "
+            f"{', '.join(map(repr, known)) or 'none'}{closest(name, known)}"
+        )
+
+
+def stack(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> np.ndarray:
+    """The named columns side by side, (n_rows, n_features): float32 if all are, else float64."""
+    if isinstance(features, str) or not len(features):
+        raise TypeError(f"features is {features!r}, expected a list of one or more column names")
+    for name in features:
+        check_name("features", name, columns)
+    arrays = [as_numbers(name, columns[name]) for name in features]
+    single = all(array.dtype == np.float32 for array in arrays)
+    points = np.empty((len(arrays[0]), len(arrays)), np.float32 if single else np.float64)
+    for f, array in enumerate(arrays):
+        points[:, f] = array
+    return points
+
+
+def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
+    """A column as numbers; a cell that is none, or missing, is named by its row."""
+    if column.dtype.kind in "biuf":
+        return column
+    for row, cell in enumerate(column.tolist()):
+        if not isinstance(cell, Real):
+            raise ValueError(
+                f"column {name!r} has {_show(cell)} in row {row}, expected a number in every row"
+            )
+    return column.astype(np.float64)
+
+
+def _show(cell: Any) -> str:
+    if is_missing(cell):
+        return "nothing"
+    return describe(cell) if isinstance(cell, float) else repr(cell)[:60]

@@ -1,0 +1,93 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from bagwise.columns import as_column, as_numbers, check_name, is_missing, join, same, stack
+
+
+@pytest.mark.parametrize(
+    "value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+)
+def test_missing(value):
+    assert is_missing(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "nan", b"", 0, 0.0, False, np.str_(""), np.datetime64(0, "s")]
+)
+def test_not_missing(value):
+    assert not is_missing(value)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2], "i"),
+        ([True, False], "b"),
+        ([1, 2.5], "f"),
+        (["a", "b"], "O"),
+        ([1, "a"], "O"),
+        ([None, 1], "O"),
+        ([], "O"),
+        (pd.Series([1.0]), "f"),
+        (pl.Series(["a"]), "O"),
+        (np.array(["a"]), "U"),
+        (range(3), "i"),
+    ],
+)
+def test_a_column_keeps_its_kind(values, kind):
+    column = as_column(values)
+    assert column.dtype.kind == kind
+    assert column.tolist() == list(values)
+
+
+def test_a_long_cell_does_not_widen_the_others():
+    assert as_column(["a", "b" * 10**6] * 100).nbytes < 10**4
+
+
+def test_join_keeps_text_and_numbers_apart():
+    assert join([np.array([1]), as_column(["1"])]).tolist() == [1, "1"]
+    assert join([np.array([1]), np.array([2.5])]).dtype == float
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ([1.0, np.nan], [1.0, np.nan], True),
+        ([1.0, np.nan], [np.nan, 1.0], False),
+        ([1, 2], [1.0, 2.0], True),
+        ([1, 2], [1, 2, 3], False),
+        (["a", None], ["a", None], True),
+        (["a", None], ["a", np.nan], True),
+        (["a", None], ["a", "b"], False),
+        (["a", "b"], np.array(["a", "b"]), True),
+        ([np.zeros(2), np.ones(2)], [np.zeros(2), np.ones(2)], True),
+        ([np.zeros(2), np.ones(2)], [np.zeros(2), np.zeros(2)], False),
+        ([pd.NA], [pd.NA], True),
+        ([pd.NA], ["a"], False),
+    ],
+)
+def test_same(a, b, expected):
+    assert same(as_column(a), as_column(b)) is expected
+
+
+def test_stack_puts_columns_side_by_side():
+    columns = {"a": np.array([1, 2]), "b": np.array([0.5, 1.5], np.float32)}
+    assert_array_equal(stack(columns, ["b", "a"]), [[0.5, 1], [1.5, 2]])
+    assert stack(columns, ["b", "a"]).dtype == np.float64
+    assert stack(columns, ["b", "b"]).dtype == np.float32
+
+
+def test_numbers_as_objects_are_numbers():
+    assert as_numbers("a", as_column([1, 2.5])).dtype == float
+    assert_array_equal(as_numbers("a", np.array([1, 2.5, True], object)), [1, 2.5, 1])
+
+
+def test_check_name_words_what_is_there():
+    check_name("bag", "a", ["a"])
+    with pytest.raises(ValueError, match="bag is 'b', but there is no such column; found none$"):
+        check_name("bag", "b", [])
+    with pytest.raises(ValueError, match="found 'bags'; did you mean 'bags'"):
+        check_name("bag", "bag", ["bags"])
