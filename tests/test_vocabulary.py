@@ -64,16 +64,18 @@ def test_the_grid_is_a_regular_lattice_of_the_box():
 
 def test_the_grid_is_sobol_points_where_no_lattice_fits():
     points = np.random.default_rng(0).uniform(-3.0, 5.0, (500, 2))
-    model = Codebook(103, method="grid", random_state=0).fit(points)
+    one, same, other = (
+        Codebook(128, method="grid", random_state=seed).fit(points).codewords_ for seed in (0, 0, 1)
+    )
     low, high = points.min(axis=0), points.max(axis=0)
-    unit = (model.codewords_ - low) / (high - low)
-    assert ((unit >= 0) & (unit <= 1)).all()
-    cells = np.unique(np.floor(unit * 5) @ [5, 1], return_counts=True)[1]
-    assert_array_equal((cells >= 3) & (cells <= 6), np.ones(25, bool))  # 4.1 a cell on average
-    again = Codebook(103, method="grid", random_state=0).fit(points)
-    assert_array_equal(again.codewords_, model.codewords_)
-    other = Codebook(103, method="grid", random_state=1).fit(points)
-    assert (other.codewords_ != model.codewords_).any()
+    unit = (one - low) / (high - low)
+    # A net: every cell of an 8 by 16 (and a 16 by 8) cut of the box holds one of 128 points.
+    for cut in ([8, 16], [16, 8]):
+        cells = np.floor(unit * cut).astype(int)
+        assert len(np.unique(cells, axis=0)) == 128
+        assert ((cells >= 0) & (cells < cut)).all()
+    assert_array_equal(one, same)
+    assert (one != other).any()
 
 
 def test_per_class_words_are_divided_evenly_and_first_classes_have_one_more():

@@ -10,7 +10,17 @@ import numpy as np
 
 from bagwise.arrays import as_list, as_offsets, as_points, as_positions, as_weights, cut
 from bagwise.checks import check_whole
-from bagwise.columns import as_column, as_numbers, check_name, is_missing, join, same, stack
+from bagwise.columns import (
+    as_column,
+    as_numbers,
+    check_name,
+    find_features,
+    group,
+    is_constant,
+    join,
+    same,
+    stack,
+)
 
 
 class Bags:
@@ -93,13 +103,8 @@ class Bags:
         ids = list(bag_ids) if not hasattr(bag_ids, "tolist") else bag_ids.tolist()
         if len(ids) != len(points):
             raise ValueError(f"found {len(ids)} bag ids for {len(points)} points")
-        numbers: dict[Any, int] = {}
-        for i, one in enumerate(ids):
-            if is_missing(one):
-                raise ValueError(f"point {i} has no bag id; fill it or drop the point")
-            numbers.setdefault(one, len(numbers))
-        bag_of_point = np.fromiter((numbers[one] for one in ids), np.int64, len(ids))
-        offsets = cut(np.bincount(bag_of_point, minlength=len(numbers)))
+        names, bag_of_point = group(ids)
+        offsets = cut(np.bincount(bag_of_point, minlength=len(names)))
         columns = {name: as_column(values) for name, values in (table or {}).items()}
         if weights is not None:
             weights = np.asarray(weights)
@@ -108,13 +113,12 @@ class Bags:
             points, bag_of_point = points[order], bag_of_point[order]
             columns = {name: values[order] for name, values in columns.items()}
             weights = None if weights is None else weights[order]
-        firsts = offsets[:-1]
         kept = {
-            name: values[firsts]
+            name: values[offsets[:-1]]
             for name, values in columns.items()
-            if same(values, values[firsts][bag_of_point])
+            if is_constant(values, offsets[:-1], bag_of_point)
         }
-        return cls(points, offsets, weights=weights, names=as_column(list(numbers)), table=kept)
+        return cls(points, offsets, weights=weights, names=names, table=kept)
 
     @classmethod
     def from_frame(
@@ -348,10 +352,17 @@ def check_bags(estimator: Any, X: Any, *, reset: bool) -> Bags:
 
 
 def from_columns(
-    columns: Mapping[str, np.ndarray], bag: str, features: Sequence[str], weight: str | None
+    columns: Mapping[str, np.ndarray],
+    bag: str,
+    features: Sequence[str] | None,
+    weight: str | None,
 ) -> Bags:
-    """Bags of columns with one row a point."""
+    """Bags of columns with one row a point; features that are None are found in the table."""
     check_name("bag", bag, columns)
+    if features is None:
+        if weight is None and "point_weight" in columns:
+            weight = "point_weight"
+        features = find_features(columns, bag, weight)
     if weight is not None:
         check_name("weight", weight, columns)
     used = {bag, weight, *features}

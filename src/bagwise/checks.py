@@ -1,9 +1,11 @@
-"""Check a parameter, word the error."""
+"""Check a parameter, word the error, know what memory there is."""
 
 import difflib
 import math
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 
@@ -42,6 +44,16 @@ def check_real(name: str, value: object, least: float = -math.inf) -> None:
         raise ValueError(f"{name} is {value}, expected a finite number{floor}")
 
 
+def check_learned(model: object, **shapes: tuple[int, ...]) -> None:
+    """Refuse learned arrays that are not finite float64 of these shapes."""
+    for name, shape in shapes.items():
+        value = getattr(model, name, None)
+        if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
+            raise ValueError(f"{type(model).__name__}.{name} is no float64 array of shape {shape}")
+        if find_unfit(value) is not None:
+            raise ValueError(f"{type(model).__name__}.{name} holds NaN or infinity")
+
+
 def find_unfit(values: np.ndarray, least: float = -LARGEST) -> tuple | None:
     """Index of the first value that is NaN or outside [least, LARGEST]; None if all are fit."""
     if not values.size or (float(values.min()) >= least and float(values.max()) <= LARGEST):
@@ -55,3 +67,21 @@ def describe(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     return "infinity" if math.isinf(value) else f"{value:g}"
+
+
+def available_memory() -> float:
+    """Bytes this process can still take; infinity where the system does not say."""
+    limits = [math.inf]
+    meminfo, statm = Path("/proc/meminfo"), Path("/proc/self/statm")
+    if meminfo.exists():
+        fields = dict(line.split(":") for line in meminfo.read_text().splitlines())
+        limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
+    elif hasattr(os, "sysconf"):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    if statm.exists():
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            limits.append(limit - int(statm.read_text().split()[0]) * resource.getpagesize())
+    return max(0, min(limits))

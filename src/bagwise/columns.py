@@ -33,6 +33,14 @@ def as_column(values: Any) -> np.ndarray:
     return column
 
 
+def as_names(column: np.ndarray) -> np.ndarray:
+    """A column of bag names as text; a missing one is named by its row."""
+    for row, name in enumerate(column.tolist()):
+        if is_missing(name) or name == "":
+            raise ValueError(f"row {row} has no bag; fill it or drop the row")
+    return as_column([str(name) for name in column.tolist()])
+
+
 def join(columns: Sequence[np.ndarray]) -> np.ndarray:
     """The columns end to end; text and numbers together stay what they are, as objects."""
     if len({column.dtype.kind in "biuf" for column in columns}) > 1:
@@ -60,6 +68,61 @@ def _same_object(x: Any, y: Any) -> bool:
     if is_missing(x) or is_missing(y):
         return is_missing(x) and is_missing(y)
     return bool(x == y)
+
+
+def group(ids: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The different ids in order of first appearance, and the place of each id among them."""
+    places: dict[Any, int] = {}
+    for i, one in enumerate(ids):
+        if is_missing(one):
+            raise ValueError(f"point {i} has no bag id; fill it or drop the point")
+        places.setdefault(one, len(places))
+    return as_column(list(places)), np.fromiter((places[one] for one in ids), np.int64, len(ids))
+
+
+def is_constant(column: np.ndarray, firsts: np.ndarray, bag_of_row: np.ndarray) -> bool:
+    """Whether every row has what the first row of its bag has."""
+    return same(column, column[firsts][bag_of_row])
+
+
+def find_features(columns: Mapping[str, np.ndarray], bag: str, weight: str | None) -> list[str]:
+    """feature_0, feature_1, ... if they are there; else the numbers that vary within a bag."""
+    ours = [f"feature_{f}" for f in range(len(columns))]
+    found = [name for name, of_ours in zip(ours, ours, strict=True) if of_ours in columns]
+    if found:
+        return found
+    bag_of_row = group(columns[bag].tolist())[1]
+    firsts = np.unique(bag_of_row, return_index=True)[1]
+    for name, column in columns.items():
+        if name in (bag, weight) or is_constant(column, firsts, bag_of_row):
+            continue
+        if column.dtype.kind in "iuf":
+            found.append(name)
+        elif column.dtype.kind == "O":
+            _refuse_almost_numbers(name, column)
+    if not found:
+        raise ValueError(
+            "no column of numbers varies within a bag, so features cannot be told from the table; "
+            f"name them with features=[...]; found {', '.join(map(repr, columns))}"
+        )
+    return found
+
+
+def _refuse_almost_numbers(name: str, column: np.ndarray) -> None:
+    """Text that is mostly numbers is a feature with holes: nobody wants it dropped unseen."""
+    odd = [row for row, cell in enumerate(column.tolist()) if not _looks_like_a_number(cell)]
+    if 0 < len(odd) <= len(column) // 2:
+        raise ValueError(
+            f"column {name!r} has {_show(column[odd[0]])} in row {odd[0]} and numbers in most "
+            "others; fill it, drop such rows, or name the features with features=[...]"
+        )
+
+
+def _looks_like_a_number(cell: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except (TypeError, ValueError):
+        return False
 
 
 def check_name(argument: str, name: Any, known: Iterable[str], what: str = "column") -> None:

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bagwise.bags import check_bags
-from bagwise.checks import check_choice, check_real, check_whole, find_unfit
+from bagwise.checks import check_choice, check_learned, check_real, check_whole, find_unfit
 from bagwise.kernels.points import count_labels, nearest
 from bagwise.parallel import map_blocks, pieces
 from bagwise.vocabulary.methods import METHODS, gather_points
@@ -85,7 +85,12 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def fit(self, X, y=None):
         """Learn the codewords of bags X; ``y``, a label a bag, is used by "per_class" alone."""
         bags = check_bags(self, X, reset=True)
-        self._check_parameters(y)
+        self._check_parameters()
+        if y is None and self.method == "per_class":
+            raise ValueError(
+                "method='per_class' requires y to be passed, but the target y is None; pass a "
+                "label for each bag"
+            )
         training = gather_points(bags, y if self.method == "per_class" else None)
         rng = check_random_state(self.random_state)
         self.codewords_, self.usage_, self.objective_ = METHODS[self.method](self, training, rng)
@@ -129,16 +134,24 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"metric is {metric!r}, expected one that pdist knows: {error}"
             ) from None
 
-    def _check_parameters(self, y):
+    def check_learned(self):
+        """Refuse parameters and attributes that do not fit each other, as a file may hold them."""
+        if not hasattr(self, "codewords_"):
+            return
+        self._check_parameters()
+        check_whole("n_iter_", self.n_iter_, 1)
+        check_learned(
+            self,
+            codewords_=(self.n_codewords, self.n_features_in_),
+            usage_=(self.n_codewords,),
+            objective_=(self.n_iter_,),
+        )
+
+    def _check_parameters(self):
         check_whole("n_codewords", self.n_codewords, 1)
         check_choice("method", self.method, METHODS)
         check_whole("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
-        if y is None and self.method == "per_class":
-            raise ValueError(
-                "method='per_class' requires y to be passed, but the target y is None; pass a "
-                "label for each bag"
-            )
         if isinstance(self.init, str):
             check_choice("init", self.init, ["k-means++"])
             return

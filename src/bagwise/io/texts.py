@@ -1,0 +1,216 @@
+"""Tables as text: CSV and JSON lines, read as printed."""
+
+import csv
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from bagwise.bags import Bags
+from bagwise.columns import as_column, is_missing
+from bagwise.io.files import Budget, replacing
+from bagwise.io.npy import arrays_of
+
+LONGEST_CELL = 1 << 20
+LONGEST_LINE = 1 << 26
+ROWS = 4096
+
+# A number as programs print it: no 007, no 1_000, no blanks around.  Whole numbers keep all
+# digits in int64; beside fractions they must keep them in float64.
+_WHOLE = re.compile(r"(?:0|-?[1-9][0-9]{0,17})(?:\n(?:0|-?[1-9][0-9]{0,17}))*")
+_REAL_CELL = (
+    r"-?(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+|0|[1-9][0-9]{0,14}"
+    r"|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)"
+)
+_REAL = re.compile(rf"{_REAL_CELL}(?:\n{_REAL_CELL})*")
+
+
+def read_csv(path: Path, budget: Budget, text: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    """Columns of a CSV file with a header; those named in ``text`` are text whatever they hold.
+
+    Two passes: what each column is, then its values, so that numbers never exist as text all
+    at once.
+    """
+    with _long_cells():
+        header, n_rows, kinds = _survey(path, text)
+        columns = []
+        for kind in kinds:
+            budget.take(8 * n_rows)
+            columns.append(
+                np.empty(n_rows, {"whole": np.int64, "real": float, "text": object}[kind])
+            )
+        shared: dict[str, str] = {}
+        start = 0
+        for cells in _chunks(path, len(header)):
+            stop = start + len(cells[0])
+            for kind, column, values in zip(kinds, columns, cells, strict=True):
+                if kind == "text":
+                    column[start:stop] = [_share(cell, shared, budget) for cell in values]
+                else:
+                    column[start:stop] = list(map(int if kind == "whole" else float, values))
+            start = stop
+    return dict(zip(header, columns, strict=True))
+
+
+def _survey(path: Path, text: tuple[str, ...]) -> tuple[list[str], int, list[str]]:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header = next(csv.reader(_lines(file), strict=True), None)
+    if not header:
+        raise ValueError("is empty, expected a header and rows")
+    if len(header) == 1 and re.search(r"[;\t|]", header[0]):
+        raise ValueError(f"has one column, {header[0][:60]!r}; part the cells by commas")
+    for name in header:
+        if header.count(name) > 1:
+            raise ValueError(f"has two columns of the name {name!r}")
+    kinds = ["text" if name in text else "whole" for name in header]
+    long_whole, n_rows = [False] * len(header), 0
+    for cells in _chunks(path, len(header)):
+        n_rows += len(cells[0])
+        for c, values in enumerate(cells):
+            if kinds[c] != "text":
+                kinds[c], long = _kind(values, kinds[c])
+                long_whole[c] |= long
+                if kinds[c] == "real" and long_whole[c]:
+                    kinds[c] = "text"
+    return header, n_rows, kinds if n_rows else ["text"] * len(header)
+
+
+def _kind(cells: tuple[str, ...], kind: str) -> tuple[str, bool]:
+    """What the cells are, at least as wide as ``kind``, and whether some are whole and long."""
+    joined = "\n".join(cells)
+    if joined.count("\n") != len(cells) - 1:
+        return "text", False
+    if kind == "whole" and _WHOLE.fullmatch(joined):
+        return "whole", any(len(cell) > 15 for cell in cells)
+    if _REAL.fullmatch(joined) and all(map(math.isfinite, map(float, cells))):
+        return "real", False
+    return "text", False
+
+
+def _chunks(path: Path, n_columns: int) -> Iterator[list[tuple[str, ...]]]:
+    """The cells of ROWS rows at a time, column by column."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(_lines(file), strict=True)
+        next(reader)
+        while rows := [
+            _row(row, reader.line_num, n_columns) for row in islice(_full(reader), ROWS)
+        ]:
+            yield list(zip(*rows, strict=True))
+
+
+def _full(reader: Any) -> Iterator[list[str]]:
+    return (row for row in reader if row)
+
+
+def _row(row: list[str], line: int, n_columns: int) -> list[str]:
+    if len(row) != n_columns:
+        raise ValueError(f"line {line} has {len(row)} cells, expected {n_columns}")
+    return row
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """The lines of a text, none of them endless."""
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
+        if len(line) > LONGEST_LINE:
+            raise ValueError(f"line {number} has more than {LONGEST_LINE:,} characters")
+        if "\0" in line:
+            raise ValueError(f"line {number} holds NUL characters: is it UTF-16? expected UTF-8")
+        yield line
+
+
+class _long_cells:
+    """Let cells be as long as LONGEST_CELL; the limit of the csv module is the process's."""
+
+    def __enter__(self) -> None:
+        self.before = csv.field_size_limit(LONGEST_CELL)
+
+    def __exit__(self, *error: Any) -> None:
+        csv.field_size_limit(self.before)
+
+
+def _share(cell: str, shared: dict[str, str], budget: Budget) -> str:
+    """One object for equal cells: names and labels come once a point."""
+    known = shared.get(cell)
+    if known is None:
+        budget.take(64 + len(cell))
+        known = shared[cell] = cell
+    return known
+
+
+def read_jsonl(path: Path, budget: Budget) -> dict[str, np.ndarray]:
+    """Columns of a file with one JSON object a line; what a line does not name is None."""
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(_lines(file), 1):
+            if not line.strip():
+                continue
+            budget.take(64 + 3 * len(line))
+            for name, value in _object(line, number).items():
+                if name not in columns:
+                    columns[name] = [None] * n_rows
+                columns[name].append(value)
+            n_rows += 1
+            for values in columns.values():
+                if len(values) < n_rows:
+                    values.append(None)
+    return {name: as_column(values) for name, values in columns.items()}
+
+
+def _object(line: str, number: int) -> dict[str, Any]:
+    def refuse(text: str) -> Any:
+        raise ValueError(f"line {number} has {text[:40]}, expected a finite number")
+
+    def real(text: str) -> float:
+        return float(text) if math.isfinite(float(text)) else refuse(text)
+
+    try:
+        found = json.loads(line, parse_constant=refuse, parse_float=real)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {number} is not JSON: {error.msg}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"line {number} is no JSON object, expected {{...}} with a name a column")
+    return found
+
+
+def write_csv(bags: Bags, path: str | os.PathLike) -> None:
+    """One row a point: its bag, its features, its weight, the columns of its bag."""
+    arrays_of(bags)  # refuses what a file cannot hold
+    names = [str(name) for name in (range(len(bags)) if bags.names is None else bags.names)]
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError("bags share a name or have none, and a CSV tells them apart by it")
+    header = ["bag", *(f"feature_{f}" for f in range(bags.n_features))]
+    header += ["point_weight"] if bags.weights is not None else []
+    for name in bags.table:
+        if name in header:
+            raise ValueError(f"the table has a column {name!r}, a name the file keeps for itself")
+    cells = [
+        ["" if is_missing(cell) else cell for cell in column.tolist()]
+        for column in bags.table.values()
+    ]
+    with replacing(path) as file:
+        writer = csv.writer(_Encoder(file), lineterminator="\r\n")  # so that both are quoted
+        writer.writerow([*header, *bags.table])
+        for b, points in enumerate(bags):
+            own = [column[b] for column in cells]
+            rows = points.astype(np.float64).tolist()
+            if bags.weights is not None:
+                weights = bags.weights[bags.offsets[b] : bags.offsets[b + 1]].tolist()
+                rows = [[*row, weight] for row, weight in zip(rows, weights, strict=True)]
+            writer.writerows([names[b], *row, *own] for row in rows)
+
+
+class _Encoder:
+    """A text file's write for a file of bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, text: str) -> int:
+        return self.file.write(text.encode())
