@@ -81,9 +81,18 @@ def test_no_bags_come_back_as_none(tmp_path, name):
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    names=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=4, max_size=4, unique=True),
-    cells=st.lists(st.one_of(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)), min_size=4, max_size=4),
-)  # fmt: skip
+    names=st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1),
+        min_size=4,
+        max_size=4,
+        unique=True,
+    ),
+    cells=st.lists(
+        st.one_of(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)),
+        min_size=4,
+        max_size=4,
+    ),
+)
 @settings(deadline=None, max_examples=25)
 @pytest.mark.parametrize("name", FORMATS)
 def test_any_text_comes_back(tmp_path_factory, name, seed, names, cells):
@@ -192,7 +201,9 @@ def test_bag_names_are_text_whatever_they_look_like(tmp_path):
 
 def test_whole_numbers_in_a_parquet_file_are_names_as_text(tmp_path):
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    pa.parquet.write_table(pa.table({"bag": [7, 7, 3], "a": [1.0, 2.0, 3.0]}), tmp_path / "x.parquet")  # fmt: skip
+    pa.parquet.write_table(
+        pa.table({"bag": [7, 7, 3], "a": [1.0, 2.0, 3.0]}), tmp_path / "x.parquet"
+    )
     assert read(tmp_path / "x.parquet").names.tolist() == ["7", "3"]
 
 
@@ -236,7 +247,7 @@ def test_a_parquet_file_with_one_row_a_bag_and_a_list_a_feature(tmp_path, kind):
         [0, 2, 4],
         weights=[1, 2, 3, 4],
         names=["u", "v"],
-        table={"y": [0, 1]},  # fmt: skip
+        table={"y": [0, 1]},
     )
     assert bags.points.dtype == np.float32
     assert read(tmp_path / "x.parquet", features=["b"]).n_features == 1
@@ -285,7 +296,9 @@ def test_csv_cells_are_numbers_only_as_printed(tmp_path):
         writer.writerow(rows)
         writer.writerows(zip(*rows.values(), strict=True))
     table = read_table(file)
-    assert {name: column.dtype.kind for name, column in table.items() if column.dtype != object} == {"whole": "i", "real": "f", "digits": "i", "minus": "f"}  # fmt: skip
+    assert {
+        name: column.dtype.kind for name, column in table.items() if column.dtype != object
+    } == {"whole": "i", "real": "f", "digits": "i", "minus": "f"}
     assert table["digits"].tolist() == [123456789012345678, 2, 3]
     assert table["real"].tolist() == [1, 2.5, -0.001]
     for name, cells in rows.items():

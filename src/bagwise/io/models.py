@@ -20,7 +20,7 @@ import bagwise
 from bagwise.checks import available_memory
 from bagwise.io.files import Budget, reading, replacing
 from bagwise.io.npy import read_array
-from bagwise.io.trusted import OBJECTS, TRUSTED
+from bagwise.io.trusted import TRUSTED
 
 FORMAT, VERSION = "bagwise model", 1
 OLDEST_PROTOCOL = 2  # of skops; older ones are read by code that checks less
@@ -94,8 +94,8 @@ def _blame(model: Any, error: Exception) -> tuple[str, str]:
     """The innermost step that cannot be saved alone, and why."""
     import skops.io
 
-    for name, part in model.get_params(deep=False).items():
-        if isinstance(part, BaseEstimator):
+    for name, part in model.get_params(deep=True).items():
+        if isinstance(part, BaseEstimator) and "__" not in name:
             try:
                 _unpack(skops.io.dumps(part))
             except Exception as deeper:
@@ -119,7 +119,7 @@ def _unpack(payload: bytes) -> Any:
         _check_arrays(archive)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of skops on its dependencies
-        model = skops.io.loads(payload, trusted=sorted({*OBJECTS, *TRUSTED["FunctionNode"]}))
+        model = skops.io.loads(payload, trusted=sorted(set().union(*TRUSTED.values())))
     if not isinstance(model, BaseEstimator):
         raise ValueError(f"it holds a {type(model).__name__}, expected an estimator")
     for part in parts_of(model):

@@ -55,7 +55,6 @@ sklearn.preprocessing._polynomial PolynomialFeatures
 sklearn.random_projection GaussianRandomProjection
 sklearn.semi_supervised._self_training SelfTrainingClassifier
 sklearn.svm._classes LinearSVC NuSVC SVC
-sklearn.utils._bunch Bunch
 sklearn.utils._metadata_requests MetadataRequest MethodMetadataRequest
 """
 
@@ -67,6 +66,7 @@ numpy uint64 uint8
 numpy.ma MaskedArray
 numpy.random.mtrand RandomState
 scipy.sparse._csr csr_array csr_matrix
+sklearn.utils._bunch Bunch
 """
 
 _LOSSES = """
@@ -84,9 +84,9 @@ def _names(lines: str) -> set[str]:
     return {f"{module}.{name}" for module, *names in rows for name in names}
 
 
-OBJECTS = {*OURS, *_names(_SKLEARN)}
+# What each kind of node of an archive may be.
 TRUSTED = {
-    "ObjectNode": OBJECTS,
+    "ObjectNode": {*OURS, *_names(_SKLEARN)},
     "FunctionNode": _names(_FUNCTIONS),
     "LossNode": _names(_LOSSES),
     **dict.fromkeys(

@@ -59,8 +59,8 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     --------
     >>> bags = [[[0.0], [0.1]], [[0.2], [9.0], [9.1], [9.2]]]
     >>> Codebook(n_codewords=2, random_state=0).fit_transform(bags)
-    array([[2., 0.],
-           [1., 3.]])
+    array([[0., 2.],
+           [3., 1.]])
     """
 
     def __init__(
