@@ -176,7 +176,7 @@ class Strange(BaseEstimator):
         (Strange(), "Strange cannot be saved without pickle: it holds a .*Strange, which is not"),
         (
             make_pipeline(Normalizer(), DecisionTreeClassifier()).fit([[1.0], [2.0]], [0, 1]),
-            "step 'decisiontreeclassifier', DecisionTreeClassifier cannot .*: it holds a sklearn.tree",
+            "step 'decisiontreeclassifier', DecisionTreeClassifier cannot .*: it holds a sklearn",
         ),
         (FunctionTransformer(print), "FunctionTransformer cannot be .* it holds a builtins.print"),
         (FunctionTransformer(lambda x: x), "FunctionTransformer cannot be saved without pickle"),
