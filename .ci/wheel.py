@@ -1,4 +1,4 @@
-"""Refuse a wheel that lacks a file of the package: ``python tests/wheel.py FILE.whl``."""
+"""Refuse a wheel that lacks a file of the package: ``python .ci/wheel.py FILE.whl``."""
 
 import sys
 import zipfile

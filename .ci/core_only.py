@@ -1,4 +1,4 @@
-"""Run bagwise where only its core dependencies are installed: ``python tests/core_only.py``."""
+"""Run bagwise where only its core dependencies are installed: ``python .ci/core_only.py``."""
 
 import importlib.util
 import pkgutil
