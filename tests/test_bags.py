@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold, StratifiedGroupKFold, train_test_split
 
 from bagwise import Bags, as_bags
-from bagwise.bags import check_bags
+from bagwise.bags import check_bags, from_columns
 from bagwise.vocabulary import Codebook
 
 
@@ -173,6 +173,25 @@ def test_from_frame_refuses(change, message):
 def test_from_frame_refuses_features_that_are_no_list(features):
     with pytest.raises(TypeError, match="expected a list of one or more column names"):
         Bags.from_frame(pd.DataFrame(FRAME), bag="patient", features=features)
+
+
+def test_from_columns_finds_features_and_weights():
+    columns = {
+        "bag": np.array(["p", "p", "q"], object),
+        "point_weight": np.array([1.0, 0.5, 2.0]),
+        "x": np.array([1.0, 2.0, 3.0]),
+        "age": np.array([30, 30, 40]),
+    }
+    expected = {"weights": columns["point_weight"], "names": ["p", "q"], "table": {"age": [30, 40]}}
+    found = from_columns(columns, "bag", None, None)
+    assert found == Bags([[1.0], [2.0], [3.0]], [0, 2, 3], **expected)
+    assert found == from_columns(columns, "bag", ["x"], "point_weight")
+    unweighted = from_columns(columns, "bag", ["x"], None)
+    assert unweighted == Bags(found.points, found.offsets, **expected | {"weights": None})
+    other = from_columns(columns, "bag", None, "x")  # a weight that is named is the weight
+    assert other == Bags(
+        columns["point_weight"][:, None], [0, 2, 3], **expected | {"weights": columns["x"]}
+    )
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
@@ -415,6 +434,13 @@ def test_concatenate_gives_missing_weights_one():
 def test_concatenate_keeps_labels_that_are_text_in_one_part():
     parts = [Bags([[1.0]], [0, 1], table={"y": [1]}), Bags([[1.0]], [0, 1], table={"y": ["1"]})]
     assert Bags.concatenate(parts).table["y"].tolist() == [1, "1"]
+
+
+def test_concatenate_orders_columns_as_the_first_part_does():
+    tables = [{"y": [0], "text": ["a"]}, {"text": ["b"], "y": [1]}]
+    whole = Bags.concatenate([Bags([[1.0]], [0, 1], table=table) for table in tables])
+    assert list(whole.table) == ["y", "text"]
+    assert whole.table["text"].tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,17 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from bagwise.columns import as_column, as_numbers, check_name, is_missing, join, same, stack
+from bagwise.columns import (
+    as_column,
+    as_names,
+    as_numbers,
+    check_name,
+    find_features,
+    is_missing,
+    join,
+    same,
+    stack,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +69,8 @@ def test_join_keeps_text_and_numbers_apart():
         ([1.0, np.nan], [np.nan, 1.0], False),
         ([1, 2], [1.0, 2.0], True),
         ([1, 2], [1, 2, 3], False),
+        ([None, 1.0], [np.nan, 1.0], True),
+        ([np.nan, 1.0], [None, 1.0], True),
         (["a", None], ["a", None], True),
         (["a", None], ["a", np.nan], True),
         (["a", None], ["a", "b"], False),
@@ -71,6 +83,59 @@ def test_join_keeps_text_and_numbers_apart():
 )
 def test_same(a, b, expected):
     assert same(as_column(a), as_column(b)) is expected
+
+
+def test_names_become_text():
+    assert as_names(np.array([7, 0])).tolist() == ["7", "0"]
+
+
+@pytest.mark.parametrize("missing", [None, "", np.nan])
+def test_a_missing_name_is_refused(missing):
+    with pytest.raises(ValueError, match="row 1 has no bag; fill it or drop the row"):
+        as_names(as_column(["a", missing]))
+
+
+TABLE = {
+    "bag": as_column(["p", "p", "q", "q"]),
+    "age": np.array([30, 30, 40, 40]),
+    "x": np.array([1.0, 2.0, 3.0, 3.0]),
+    "well": as_column(["A1", "A2", "A3", "A4"]),
+    "w": np.array([1.0, 2.0, 3.0, 4.0]),
+    "y": np.array([1, 1, 2, 3]),
+}
+
+
+def test_features_are_the_numbers_that_vary_within_a_bag():
+    assert find_features(TABLE, "bag", "w") == ["x", "y"]
+    assert find_features(TABLE, "bag", None) == ["x", "w", "y"]
+
+
+def test_features_named_by_number_are_taken_in_their_order():
+    columns = TABLE | {"feature_1": TABLE["y"], "feature_0": TABLE["x"]}
+    assert find_features(columns, "bag", None) == ["feature_0", "feature_1"]
+
+
+def test_no_features_are_refused():
+    columns = {name: TABLE[name] for name in ("bag", "age", "well")}
+    with pytest.raises(ValueError, match="no column of numbers varies.*'bag', 'age', 'well'$"):
+        find_features(columns, "bag", None)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([1, 2, 3, "?"], "column 'z' has '.' in row 3 and numbers in most others"),
+        ([None, "2", 3.5, "?"], "column 'z' has nothing in row 0 and numbers in most"),
+        (["?", "2", "?", np.inf], None),
+    ],
+)
+def test_a_column_that_is_almost_numbers_is_refused(cells, message):
+    columns = TABLE | {"z": as_column(cells)}
+    if message is None:
+        assert "z" not in find_features(columns, "bag", None)
+        return
+    with pytest.raises(ValueError, match=message):
+        find_features(columns, "bag", None)
 
 
 def test_stack_puts_columns_side_by_side():

@@ -184,8 +184,9 @@ def python_docstrings(folder: Any = None) -> dict[str, np.ndarray]:
 
     Examples
     --------
-    >>> table = python_docstrings()
-    >>> list(table), len(table["text"]) > 1000
+    >>> import json, pathlib
+    >>> table = python_docstrings(pathlib.Path(json.__file__).parent)
+    >>> list(table), "decoder.JSONDecoder.decode" in table["name"]
     (['text', 'name', 'module', 'package'], True)
     """
     root = Path(sysconfig.get_path("stdlib") if folder is None else folder)

@@ -423,9 +423,8 @@ def check_grid_search(estimator: Any) -> None:
     bags, y = Bags.from_list(draw_bags()), draw_labels()
     model = classifier_with(estimator)
     step = model.steps[0][0]
-    name = next(iter(estimator.get_params(deep=False)))
-    value = estimator.get_params(deep=False)[name]
-    search = GridSearchCV(model, {f"{step}__{name}": [value]}, cv=3, error_score="raise")
+    grid = {f"{step}__{name}": [value] for name, value in estimator.get_params(deep=False).items()}
+    search = GridSearchCV(model, grid, cv=3, error_score="raise")
     expected = clone(model).fit(bags, y).predict(bags)
     assert_array_equal(search.fit(bags, y).predict(bags), expected)
 

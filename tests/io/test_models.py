@@ -123,6 +123,8 @@ def test_the_list_of_trusted_types_names_our_estimators():
     assert set(OURS) == ours
 
 
+@pytest.mark.slow
+@pytest.mark.guard
 @pytest.mark.filterwarnings("ignore")  # of scikit-learn, on data it was not made for
 @pytest.mark.parametrize("method", ["binary", "counts"])
 def test_each_classifier_round_trips_or_is_refused(tmp_path, method):

@@ -50,7 +50,8 @@ def test_nearest_matches_its_definition(kind, dtype, n, d, k):
     assert len(points) > k
     codewords = points[rng.permutation(len(points))[:k]].astype(float)
     codewords = codewords * (1.0 + 1e-9 * rng.normal(size=codewords.shape))
-    _, scale = frame(codewords)  # a power of two, for the reference's squares of tiny numbers
+    # A power of two changes no bit, but keeps the reference's squares of tiny numbers from zero.
+    scale = np.ldexp(1.0, -np.frexp(abs(codewords).max())[1])
     expected = reference.nearest(points.astype(float) * scale, codewords * scale)
     assert_array_equal(nearest(points, codewords), expected)
 
@@ -79,6 +80,18 @@ def test_float32_settles_nearly_every_point(monkeypatch):
     assert len(calls) < 8
     kernels.nearest.py_func(points, np.repeat(codewords, 2, axis=0))
     assert len(calls) >= len(points)
+
+
+@pytest.mark.parametrize(
+    ("spread", "scale"),
+    [(0.75, 1.0), (1.0, 0.5), (3.0, 0.25), (1e-200, 2.0**500), (1e200, 2.0**-500), (0.0, 1.0)],
+)
+def test_the_frame_brings_the_farthest_codeword_near_one(spread, scale):
+    codewords = np.array([[0.0, spread], [0.0, -spread], [0.0, 0.0]])
+    center, found = frame(codewords)
+    assert_array_equal(center, [0.0, 0.0])
+    assert found == scale
+    assert_allclose(frame(np.array([[1.0, 2.0], [3.0, 6.0]]))[0], [2.0, 4.0], rtol=1e-15)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
