@@ -5,10 +5,16 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from bagwise import Bags, Codebook, as_bags, testing
+from bagwise import Bags, Codebook, as_bags
 from bagwise.bags import check_bags
 from bagwise.parallel import check_values
-from bagwise.testing import CHECKS, check_bag_estimator, parametrize_with_bag_checks
+from bagwise.testing import (
+    CHECKS,
+    bag_checks,
+    check_bag_estimator,
+    parametrize_with_bag_checks,
+)
+from bagwise.testing.data import outputs
 
 METHODS = ["kmeans", "random", "grid", "per_class"]
 PROCESSES = {"check_pickle_in_a_new_process", "check_save_in_a_new_process"}
@@ -124,7 +130,7 @@ def test_what_the_faulty_are_made_of_is_sound(check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 def test_every_check_catches_its_fault(name, fault):
     with pytest.raises((AssertionError, ValueError, TypeError, KeyError)):
-        getattr(testing, name)(fault())
+        getattr(bag_checks, name)(fault())
 
 
 def test_what_is_lost_by_saving_is_caught(monkeypatch):
@@ -135,12 +141,12 @@ def test_what_is_lost_by_saving_is_caught(monkeypatch):
         lambda self: whole(self) | {"codewords_": np.round(self.codewords_)},
     )
     with pytest.raises(AssertionError, match="a new process differs"):
-        testing.check_save_in_a_new_process(Codebook(4, random_state=0))
+        bag_checks.check_save_in_a_new_process(Codebook(4, random_state=0))
 
 
 def test_a_transformer_to_bags_passes_what_is_about_columns():
     for name in ("check_feature_names_out", "check_set_output", "check_kinds_of_input"):
-        getattr(testing, name)(Halver())
+        getattr(bag_checks, name)(Halver())
 
 
 def test_the_battery_raises_what_the_first_check_raises():
@@ -150,7 +156,12 @@ def test_the_battery_raises_what_the_first_check_raises():
 
 def test_an_estimator_without_outputs_is_refused():
     with pytest.raises(AssertionError, match="has none of the methods transform, predict"):
-        testing.outputs(BaseEstimator(), [[[0.0]]])
+        outputs(BaseEstimator(), [[[0.0]]])
+
+
+def test_an_expected_failure_of_no_check_is_refused():
+    with pytest.raises(ValueError, match="no such check; .*did you mean 'check_nan_is_refused'"):
+        check_bag_estimator(Halver(), expected_failed_checks={"check_nan_refused": "typo"})
 
 
 def test_expected_failures_become_xfail():

@@ -122,11 +122,16 @@ class Bags:
 
     @classmethod
     def from_frame(
-        cls, frame: Any, bag: str, features: Sequence[str], weight: str | None = None
+        cls,
+        frame: Any,
+        bag: str,
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
     ) -> Bags:
         """Bags of a frame with one row a point: pandas, polars or Arrow.
 
-        Other columns that are constant within every bag become ``table``.
+        ``features=None`` takes every numeric column that varies within some bag.  Other columns
+        that are constant within every bag become ``table``.
         """
         import narwhals as nw
 

@@ -1,4 +1,4 @@
-"""What every estimator of bags must do: the battery for ours and for yours."""
+"""The checks of estimators of bags; each is a function of an estimator that raises."""
 
 import inspect
 import os
@@ -6,16 +6,15 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -26,129 +25,22 @@ from sklearn.model_selection import (
     permutation_test_score,
     train_test_split,
 )
-from sklearn.pipeline import make_pipeline
 
 from bagwise.bags import Bags
 from bagwise.io import save
 from bagwise.io.trusted import OURS
-
-OUTPUTS = [
-    "transform",
-    "predict",
-    "predict_proba",
-    "predict_log_proba",
-    "decision_function",
-    "score_samples",
-]
-# Of sums in another order; what depends on a single bag may differ by no more.
-ROUNDING = 1e-10
-
-
-def check_bag_estimator(
-    estimator: Any, *, expected_failed_checks: Mapping[str, str] | None = None
-) -> None:
-    """Run every check on an estimator of bags; the first that fails raises.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Takes bags of three features and two classes; twelve bags are enough for its fit.
-    expected_failed_checks : dict, default=None
-        Names of checks that are not meant to hold, each with the reason; they are left out.
-
-    Examples
-    --------
-    >>> from bagwise import Codebook
-    >>> from bagwise.testing import check_bag_estimator
-    >>> check_bag_estimator(Codebook(4, method="random", random_state=0))
-    """
-    for check in CHECKS:
-        if check.__name__ not in (expected_failed_checks or {}):
-            check(estimator)
-
-
-def parametrize_with_bag_checks(
-    estimators: Iterable[Any], *, expected_failed_checks: Mapping[str, str] | None = None
-) -> Any:
-    """A pytest mark that gives a test every (estimator, check); expected failures are xfail.
-
-    Write ``def test_bags(estimator, check): check(estimator)`` below it.
-    """
-    import pytest
-
-    cases = []
-    for estimator in estimators:
-        for check in CHECKS:
-            reason = (expected_failed_checks or {}).get(check.__name__)
-            marks = [] if reason is None else [pytest.mark.xfail(reason=reason)]
-            name = f"{estimator!r}-{check.__name__}".replace("\n", "")
-            cases.append(pytest.param(estimator, check, marks=marks, id=name))
-    return pytest.mark.parametrize(("estimator", "check"), cases)
-
-
-# The data of the checks, and how outputs are taken and compared.
-
-
-def draw_bags(seed: int = 0, n_bags: int = 24, sizes: tuple[int, int] = (3, 8)) -> list[np.ndarray]:
-    """Bags of three features, of numbers that float32 holds exactly; two classes in turn."""
-    rng = np.random.default_rng(seed)
-    shift = np.array([[0.0, 0.0, 0.0], [1.5, 0.0, -1.0]])
-    return [
-        np.round(64 * (shift[b % 2] + rng.normal(size=(rng.integers(*sizes), 3)))) / 64
-        for b in range(n_bags)
-    ]
-
-
-def draw_labels(n_bags: int = 24) -> np.ndarray:
-    """Text labels of ``draw_bags``, as objects."""
-    return np.array(["well", "ill"], dtype=object)[np.arange(n_bags) % 2]
-
-
-def fit(estimator: Any, X: Any) -> Any:
-    """A fitted clone; labels are given whether it wants them or not."""
-    return clone(estimator).fit(X, draw_labels(len(X)))
-
-
-def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
-    """What each output method gives for X, as dense arrays."""
-    found = {name: getattr(model, name)(X) for name in OUTPUTS if hasattr(model, name)}
-    assert found, f"{type(model).__name__} has none of the methods {', '.join(OUTPUTS)}"
-    for name, value in found.items():
-        value = value.points if isinstance(value, Bags) else value
-        found[name] = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
-    return found
-
-
-def assert_same(got: dict, expected: dict, what: str, rtol: float = 0.0) -> None:
-    """Equal outputs; numbers to ``rtol`` of the largest, bits if it is zero."""
-    for name, value in expected.items():
-        if rtol and value.dtype.kind == "f":
-            scale = np.abs(value[np.isfinite(value)]).max(initial=1e-300)
-            assert_allclose(
-                got[name], value, rtol=rtol, atol=rtol * scale, err_msg=f"{name}: {what}"
-            )
-        else:
-            assert_array_equal(got[name], value, err_msg=f"{name}: {what}")
-
-
-def classifier_with(estimator: Any) -> Any:
-    """The estimator as the first step of a pipeline that predicts labels."""
-    steps = [] if is_classifier(estimator) else [LogisticRegression(max_iter=1000)]
-    return make_pipeline(clone(estimator), *steps)
-
-
-def assert_refused(call: Callable[[], Any], words: str, what: str) -> None:
-    """The call raises ValueError or TypeError, and the sentence holds the words."""
-    message = None
-    try:
-        call()
-    except (ValueError, TypeError) as error:
-        message = str(error)
-    assert message is not None, f"{what} is not refused"
-    assert words in message, f"{what}: {words!r} is not in the message {message!r}"
-
-
-# The checks.
+from bagwise.testing.data import (
+    OUTPUTS,
+    ROUNDING,
+    as_text,
+    assert_refused,
+    assert_same,
+    classifier_with,
+    draw_bags,
+    draw_labels,
+    fit,
+    outputs,
+)
 
 
 def check_clone_keeps_parameters(estimator: Any) -> None:
@@ -383,7 +275,7 @@ def pickle_to(model: Any, path: Path) -> None:
 def _check_new_process(estimator: Any, load: str, store: Callable[[Any, Path], None]) -> None:
     code = (
         "import pickle, sys, numpy, bagwise\n"
-        "from bagwise.testing import as_text, draw_bags, outputs\n"
+        "from bagwise.testing.data import as_text, draw_bags, outputs\n"
         "path, out = sys.argv[1:]\n"
         f"numpy.savez(out, **as_text(outputs({load}, draw_bags(1))))\n"
     )
@@ -398,11 +290,6 @@ def _check_new_process(estimator: Any, load: str, store: Callable[[Any, Path], N
         assert child.returncode == 0, f"the new process fails: {child.stderr[-500:]}"
         with np.load(out, allow_pickle=False) as got:
             assert_same(dict(got), as_text(outputs(model, draw_bags(1))), "a new process differs")
-
-
-def as_text(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Outputs without objects: labels as plain text, which a file takes without pickle."""
-    return {n: v.astype(str) if v.dtype == object else v for n, v in found.items()}
 
 
 def check_cross_validation(estimator: Any) -> None:
@@ -492,6 +379,5 @@ def _takes_weight(step: Any, name: str) -> bool:
 
 
 CHECKS: list[Callable[[Any], None]] = [
-    check for name, check in list(globals().items())
-    if name.startswith("check_") and name != "check_bag_estimator"
-]  # fmt: skip
+    function for name, function in list(globals().items()) if name.startswith("check_")
+]
