@@ -447,6 +447,8 @@ def test_concatenate_orders_columns_as_the_first_part_does():
     ("parts", "error", "message"),
     [
         ([], TypeError, "takes a list of one or more Bags"),
+        (3, TypeError, "takes a list of one or more Bags"),
+        (Bags([[1]], [0, 1]), TypeError, "takes a list of one or more Bags"),
         ([[[1.0]]], TypeError, "takes a list of one or more Bags"),
         ([Bags([[1]], [0, 1]), Bags([[1, 2]], [0, 1])], ValueError, "part 1 has 2 features"),
         (
@@ -612,7 +614,9 @@ def test_the_constructor_refuses_what_does_not_fit(arguments, message):
         ([[[0.0]], [[1.0], [2.0, 3.0]]], ValueError, "bag 1 is ragged"),
         ([[1.0], [1.0, 2.0]], ValueError, "points is ragged"),
         ([1.0, 2.0], ValueError, r"points have shape \(2,\)"),
-        (3.0, ValueError, r"points have shape \(\)"),
+        (3.0, TypeError, "found a float, expected bags or an array of points"),
+        ("abc", TypeError, "found a str, expected bags"),
+        (None, TypeError, "found a NoneType, expected bags"),
         (np.zeros((2, 0, 3)), ValueError, r"bag 0 has shape \(0, 3\), expected 1 or more points"),
         (np.zeros((2, 2, 2, 2)), ValueError, r"points have shape \(2, 2, 2, 2\)"),
         (np.array([np.zeros((1, 1)), np.zeros((2, 1))], object), ValueError, r"pass list\(X\)"),
@@ -633,6 +637,19 @@ def test_as_bags_refuses_sparse():
 def test_from_list_refuses_weights_of_other_sizes():
     with pytest.raises(ValueError, match="one number for each point of a bag"):
         Bags.from_list([[[1.0], [2.0]]], weights=[[1.0]])
+
+
+def test_what_is_no_list_is_refused():
+    with pytest.raises(TypeError, match="found a int, expected a list of 2-D arrays"):
+        Bags.from_list(3)
+    with pytest.raises(
+        ValueError, match=r"bag 0 has shape \(2,\), expected \(1 or more, n_features"
+    ):
+        Bags.from_list([[1, 2]])
+    with pytest.raises(TypeError, match="found a int, expected a column of values"):
+        Bags.from_ids([[1.0]], 3)
+    with pytest.raises(TypeError, match="table is a list, expected a dict of columns"):
+        Bags([[1.0]], [0, 1], table=["y"])
 
 
 def test_from_ids_refuses_too_few_ids():

@@ -138,6 +138,8 @@ def test_the_running_python_has_docstrings():
         (make_mixture_bags, {"n_kinds": 2}, "n_kinds is 2, expected a whole number of at least 3"),
         (make_mixture_bags, {"overlap": -0.1}, "overlap is -0.1"),
         (make_mixture_bags, {"overlap": 1.1}, "overlap is 1.1, expected at most 1"),
+        (make_mixture_bags, {"n_points": 5}, "n_points is 5, expected the least and the most"),
+        (python_docstrings, {"folder": "nowhere"}, "there is no folder nowhere"),
         (make_mixture_bags, {"n_points": (5, 3)}, r"n_points is \(5, 3\), expected the least and"),
         (make_sparse_histograms, {"n_used": 7}, "n_atoms is 6, expected a whole number of at"),
         (make_sparse_histograms, {"n_bins": 1}, "n_bins is 1"),
@@ -147,5 +149,5 @@ def test_the_running_python_has_docstrings():
     ],
 )
 def test_refusals(make, arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
         make(**arguments)

@@ -334,8 +334,11 @@ def test_the_grid_refuses_more_dimensions_than_sobol_has():
 
 def test_an_unknown_metric_is_refused():
     model = Codebook(2, random_state=0).fit([[[0.0], [1.0]]])
-    with pytest.raises(ValueError, match="metric is 'euclidian', expected one that pdist knows"):
-        model.ground_distance("euclidian")
+    for metric in ("euclidian", 3):
+        with pytest.raises(
+            ValueError, match=f"metric is {metric!r}, expected one that pdist knows"
+        ):
+            model.ground_distance(metric)
 
 
 @pytest.mark.parametrize("method", ["transform", "assign", "ground_distance"])

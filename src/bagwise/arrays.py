@@ -1,6 +1,6 @@
 """What comes in as points, offsets, weights or positions, checked; copied only where it must."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ def as_points(values: Any) -> np.ndarray:
     if hasattr(values, "toarray"):
         raise TypeError("points are sparse, expected dense: sparse counts are not bags of points")
     points = values if isinstance(values, np.ndarray) else as_array(values, "points")
+    if points.ndim == 0:
+        raise TypeError(f"found a {type(values).__name__}, expected bags or an array of points")
     if points.ndim != 2:
         raise ValueError(
             f"Reshape your data: points have shape {points.shape}, expected (n_points, n_features)"
@@ -52,10 +54,12 @@ def as_array(values: Any, what: str) -> np.ndarray:
 
 def as_list(arrays: Sequence[Any], may_be_empty: bool = False) -> list[np.ndarray]:
     """Points of each bag, all of one width."""
+    if not isinstance(arrays, Iterable):
+        raise TypeError(f"found a {type(arrays).__name__}, expected a list of 2-D arrays")
     arrays = [as_array(points, f"bag {b}") for b, points in enumerate(arrays)]
     if not arrays and not may_be_empty:
         raise ValueError("found no bags: the list is empty")
-    width = next((points.shape[1] for points in arrays if points.ndim == 2), None)
+    width = next((points.shape[1] for points in arrays if points.ndim == 2), "n_features")
     for b, points in enumerate(arrays):
         if points.ndim != 2 or len(points) == 0:
             raise ValueError(f"bag {b} has shape {points.shape}, expected (1 or more, {width})")

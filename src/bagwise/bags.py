@@ -71,6 +71,8 @@ class Bags:
         self.weights = None if weights is None else as_weights(weights, self.points)
         n_bags = len(self.offsets) - 1
         self.names = None if names is None else _as_column("names", names, n_bags)
+        if not isinstance(table, Mapping | None) and not hasattr(table, "columns"):
+            raise TypeError(f"table is a {type(table).__name__}, expected a dict of columns")
         columns = {} if table is None else dict(table)
         self.table = {name: _as_column(name, columns[name], n_bags) for name in columns}
 
@@ -100,7 +102,7 @@ class Bags:
         have one entry a point; those that are constant within every bag are kept.
         """
         points = as_points(points)
-        ids = list(bag_ids) if not hasattr(bag_ids, "tolist") else bag_ids.tolist()
+        ids = as_column(bag_ids).tolist()
         if len(ids) != len(points):
             raise ValueError(f"found {len(ids)} bag ids for {len(points)} points")
         names, bag_of_point = group(ids)
@@ -168,8 +170,9 @@ class Bags:
     @classmethod
     def concatenate(cls, parts: Sequence[Bags]) -> Bags:
         """The bags of all parts, in order; where some parts have weights, others weigh one."""
-        parts = list(parts)
-        if not parts or not all(isinstance(part, Bags) for part in parts):
+        if not isinstance(parts, list | tuple) or not all(
+            isinstance(p, Bags) for p in parts or [0]
+        ):
             raise TypeError("concatenate takes a list of one or more Bags")
         for p, part in enumerate(parts):
             _check_alike(p, part, parts[0])

@@ -25,6 +25,8 @@ def as_column(values: Any) -> np.ndarray:
         return values.to_numpy()
     if hasattr(values, "__array__"):
         return np.asarray(values)
+    if not isinstance(values, Iterable):
+        raise TypeError(f"found a {type(values).__name__}, expected a column of values")
     values = list(values)
     if values and all(isinstance(value, Real | np.bool_) for value in values):
         return np.asarray(values)

@@ -42,7 +42,7 @@ def make_mixture_bags(
     check_real("overlap", overlap, 0.0)
     if overlap > 1.0:
         raise ValueError(f"overlap is {overlap}, expected at most 1")
-    if not 1 <= n_points[0] <= n_points[1]:
+    if np.shape(n_points) != (2,) or not 1 <= n_points[0] <= n_points[1]:
         raise ValueError(f"n_points is {n_points}, expected the least and the most, 1 or above")
     rng = check_random_state(random_state)
     centers = rng.normal(scale=4.0, size=(n_kinds, n_features))
@@ -190,6 +190,8 @@ def python_docstrings(folder: Any = None) -> dict[str, np.ndarray]:
     (['text', 'name', 'module', 'package'], True)
     """
     root = Path(sysconfig.get_path("stdlib") if folder is None else folder)
+    if not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root}")
     rows = [row for path in sorted(root.rglob("*.py")) for row in _docstrings(path, root)]
     columns = np.array(rows, dtype=object).reshape(len(rows), 4).T
     return dict(zip(["text", "name", "module", "package"], columns, strict=True))

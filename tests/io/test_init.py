@@ -417,6 +417,13 @@ def test_read_refuses(tmp_path, name, how, message):
         read(tmp_path / name, **how)
 
 
+@pytest.mark.parametrize("max_bytes", [0, "1 GB"])
+def test_a_limit_that_is_none_is_refused(tmp_path, max_bytes):
+    write(draw_bags(), tmp_path / "bags.npz")
+    with pytest.raises((ValueError, TypeError), match="max_bytes is .*, expected a whole number"):
+        read(tmp_path / "bags.npz", max_bytes=max_bytes)
+
+
 def test_a_missing_file_names_the_nearest(tmp_path):
     write(draw_bags(), tmp_path / "cells.npz")
     with pytest.raises(FileNotFoundError, match="there is no file .*cell.npz; did you mean 'cells"):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from bagwise.checks import available_memory, closest
+from bagwise.checks import available_memory, check_whole, closest
 
 # What the readers below us raise on a file that is cut, damaged or made to harm.
 _DAMAGE = (
@@ -99,6 +99,8 @@ class Budget:
     """How many bytes a file may still take once it is read."""
 
     def __init__(self, max_bytes: int | None) -> None:
+        if max_bytes is not None:
+            check_whole("max_bytes", max_bytes, 1)
         # Half of what there is: a reader holds its data twice for a moment.
         self.limit = available_memory() / 2 if max_bytes is None else max_bytes
         self.left = self.limit

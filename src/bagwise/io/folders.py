@@ -121,7 +121,7 @@ def _sweep(path: Path) -> None:
         manifest = read_manifest(path)
         kept |= {*manifest["arrays"].values(), *manifest["table"].values()}
     for file in path.iterdir():
-        if file.name not in kept:
+        if file.name not in kept and _is_ours(file.name):
             with suppress(PermissionError):  # still mapped
                 file.unlink()
 

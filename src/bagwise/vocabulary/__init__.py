@@ -129,7 +129,7 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         try:
             return squareform(pdist(self.codewords_, metric))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise ValueError(
                 f"metric is {metric!r}, expected one that pdist knows: {error}"
             ) from None
