@@ -1,6 +1,7 @@
 """Columns: arrays of one length under names, as tables and files give them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, takewhile
 from numbers import Real
 from typing import Any
 
@@ -52,14 +53,11 @@ def join(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal shapes and values; missing equals missing."""
-    if a.shape != b.shape:
-        return False
-    if a.dtype.kind in "fcMm" and a.dtype.kind == b.dtype.kind:
-        return bool(np.array_equal(a, b, equal_nan=True))
-    if a.dtype.kind != "O" and b.dtype.kind != "O":
-        return bool(np.array_equal(a, b))
-    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
-    return all(_same_object(x, y) for x, y in pairs)
+    kinds = a.dtype.kind + b.dtype.kind
+    if "O" not in kinds:
+        return bool(np.array_equal(a, b, equal_nan=kinds in ("ff", "cc", "MM", "mm")))
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=False)
+    return a.shape == b.shape and all(_same_object(x, y) for x, y in pairs)
 
 
 def _same_object(x: Any, y: Any) -> bool:
@@ -89,8 +87,7 @@ def is_constant(column: np.ndarray, firsts: np.ndarray, bag_of_row: np.ndarray) 
 
 def find_features(columns: Mapping[str, np.ndarray], bag: str, weight: str | None) -> list[str]:
     """feature_0, feature_1, ... if they are there; else the numbers that vary within a bag."""
-    ours = [f"feature_{f}" for f in range(len(columns))]
-    found = [name for name, of_ours in zip(ours, ours, strict=True) if of_ours in columns]
+    found = list(takewhile(columns.__contains__, (f"feature_{f}" for f in count())))
     if found:
         return found
     bag_of_row = group(columns[bag].tolist())[1]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -105,7 +105,8 @@ def map_threads(function: Callable[[Any], Any], items: list, n_jobs: int | None 
         if n_threads <= 1:
             return [function(item) for item in items]
         # OpenMP's limit is each thread's own; these threads end with it.
-        pool = ThreadPoolExecutor(n_threads, initializer=lambda: _pools().limit(limits=1))
+        limit = partial(_pools().limit, limits=1, user_api="openmp")
+        pool = ThreadPoolExecutor(n_threads, initializer=limit)
         try:
             return list(pool.map(function, items))
         finally:

@@ -5,6 +5,7 @@ import os
 import secrets
 import stat
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ _DAMAGE = (
     zlib.error,
     csv.Error,
     struct.error,
+    tokenize.TokenError,
     EOFError,
     KeyError,
     IndexError,

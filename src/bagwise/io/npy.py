@@ -1,6 +1,7 @@
 """Arrays in .npz and .npy files: plain numbers, dates and text, never pickled objects."""
 
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from bagwise.columns import same
 from bagwise.io.files import Budget, replacing
 
 PIECE = 1 << 24
+LONGEST_HEADER = 10_000  # what NumPy parses at most
 
 
 class Header(NamedTuple):
@@ -64,8 +66,10 @@ def read_npz(path: Path, budget: Budget, weight: str | None) -> Bags:
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     members: dict[str, zipfile.ZipInfo] = {}
+    _check_count(archive)
     for info in archive.infolist():
         if not info.filename.endswith(".npy"):
+            archive.open(info).close()  # raises where the name before the data is another
             continue
         name = info.filename.removesuffix(".npy")
         if name in members:
@@ -76,22 +80,48 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     return members
 
 
+def _check_count(archive: zipfile.ZipFile) -> None:
+    """Refuse a directory that ends early: zipfile does not count what it finds there."""
+    archive.fp.seek(-22 - len(archive.comment), os.SEEK_END)
+    stated, found = int.from_bytes(archive.fp.read(22)[10:12], "little"), len(archive.infolist())
+    if stated not in (found, 0xFFFF):  # 0xFFFF: too many to be stated there
+        raise ValueError(f"lists {found} arrays, expected {stated}: its directory is damaged")
+
+
+class _Start:
+    """The start of a stream, of which no header takes more than a header may have."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self.name, self.stream = name, stream
+
+    def read(self, n_bytes: int) -> bytes:
+        if n_bytes > LONGEST_HEADER:
+            raise ValueError(
+                f"array {self.name!r} has a header of {n_bytes:,} bytes, expected at most "
+                f"{LONGEST_HEADER:,}"
+            )
+        return self.stream.read(n_bytes)
+
+
 def read_header(name: str, stream: BinaryIO) -> Header:
     """The header of a .npy stream, if it speaks of a plain array."""
-    version = np.lib.format.read_magic(stream)
+    start = _Start(name, stream)
+    version = np.lib.format.read_magic(start)
     readers = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
     if version not in readers:
         raise ValueError(f"array {name!r} is of .npy version {version}, expected 1.0 or 2.0")
-    shape, fortran, dtype = readers[version](stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of headers as Python 2 and older NumPy wrote them
+        shape, fortran, dtype = readers[version](start)
     if dtype.hasobject:
         raise ValueError(
             f"array {name!r} holds pickled Python objects, which are never loaded; write it as "
             "numbers or plain text"
         )
-    if dtype.kind not in "biufUSMm":
+    if dtype.kind not in "biufUSMm" or not dtype.itemsize:
         raise ValueError(f"array {name!r} is {dtype}, expected numbers, dates or text")
     n_bytes = dtype.itemsize
     for length in shape:
@@ -114,12 +144,9 @@ def read_array(name: str, stream: BinaryIO, budget: Budget) -> np.ndarray:
         done += read
     if stream.read(1):
         raise ValueError(f"array {name!r} goes on after its {header.n_bytes:,} bytes")
-    array = (
-        flat.view(header.dtype) if header.dtype.itemsize else np.empty(header.shape, header.dtype)
-    )
-    array = array.reshape(header.shape, order=header.order)
+    array = flat.view(header.dtype).reshape(header.shape, order=header.order)
     array = array.astype(header.dtype.newbyteorder("="), copy=False)
-    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+    if array.dtype.kind == "U" and array.size:
         codes = np.ascontiguousarray(array).view(np.uint32)
         if codes.max() > 0x10FFFF:
             raise ValueError(f"array {name!r} holds text with characters that do not exist")

@@ -13,6 +13,9 @@ from bagwise.columns import as_column, as_names, check_name, join
 from bagwise.io.files import Budget, replacing
 
 BYTES_PER_BATCH = 1 << 24
+# What a text may take while it is read, in a column of texts and in one of lists: there, texts
+# that the file holds once are read as often as they are meant.
+TEXT = 1 << 12, 1 << 16
 
 
 def import_pyarrow() -> Any:
@@ -46,10 +49,10 @@ def read_parquet(path: Path, budget: Budget) -> dict[str, Any]:
         schema, metadata = file.schema_arrow, file.metadata
         if len(set(schema.names)) < len(schema.names):
             raise ValueError("has two columns of one name")
-        n_bytes = _count_bytes(schema, metadata)
+        _check_chunks(file)
+        n_bytes, of_row = _count_bytes(schema, metadata)
         texts = [field.name for field in schema if _is_text(field.type)]
     budget.expect(n_bytes)
-    of_row = n_bytes // max(metadata.num_rows, 1) + 4096 * len(texts)
     n_rows = min(max(BYTES_PER_BATCH // max(of_row, 1), 16), 1 << 16)
     shared: dict[Any, Any] = {}
     parts = {
@@ -57,21 +60,43 @@ def read_parquet(path: Path, budget: Budget) -> dict[str, Any]:
         for field in schema
     }
     checked = {"page_checksum_verification": True, "read_dictionary": texts}
+    n_read = 0
     with pa.parquet.ParquetFile(path, **checked) as file:
         for batch in file.iter_batches(n_rows):
             for name, column in zip(schema.names, batch.columns, strict=True):
                 parts[name].append(_convert(name, column, budget, shared))
+            n_read += batch.num_rows
+    if n_read != metadata.num_rows:
+        raise ValueError(f"ends after {n_read:,} of {metadata.num_rows:,} rows")
     return {name: _end_to_end(of_column) for name, of_column in parts.items()}
 
 
-def _count_bytes(schema: Any, metadata: Any) -> int:
-    """Least bytes of all values: 8 for a text, whose length no metadata tells."""
+def _check_chunks(file: Any) -> None:
+    """Raise where metadata contradict each other: ``column`` of pyarrow would end the process."""
+    for group in range(file.metadata.num_row_groups):
+        list(file.reader.iter_batches(0, [group], range(file.metadata.num_columns)))
+
+
+def _count_bytes(schema: Any, metadata: Any) -> tuple[int, int]:
+    """Least bytes of all values, and bytes of a row while it is read.
+
+    A text counts 8, since equal ones are shared, and one text what the texts of a chunk have in
+    the mean: the longest is no shorter.
+    """
     widths = {field.name: _width(field.type) for field in schema}
-    return sum(
-        chunk.num_values * widths.get(chunk.path_in_schema.split(".")[0], 8)
-        for chunks in map(metadata.row_group, range(metadata.num_row_groups))
-        for chunk in map(chunks.column, range(metadata.num_columns))
-    )
+    n_bytes = of_row = longest = 0
+    for chunks in map(metadata.row_group, range(metadata.num_row_groups)):
+        of_rows, n_rows = 0, max(chunks.num_rows, 1)
+        for chunk in map(chunks.column, range(metadata.num_columns)):
+            name, *inner = chunk.path_in_schema.split(".")
+            n_values = max(chunk.num_values, 0)
+            n_bytes += n_values * widths.get(name, 8)
+            of_rows += n_values * widths.get(name, 8)
+            if chunk.physical_type == "BYTE_ARRAY":
+                longest = max(longest, chunk.total_uncompressed_size // max(n_values, 1))
+                of_rows += chunk.total_uncompressed_size + TEXT[bool(inner)] * n_rows
+        of_row = max(of_row, of_rows // n_rows)
+    return n_bytes + longest, of_row
 
 
 def _width(kind: Any) -> int:
@@ -117,7 +142,7 @@ def _convert(name: str, column: Any, budget: Budget, shared: dict[Any, Any]) -> 
 def _texts(column: Any, budget: Budget, shared: dict[Any, Any]) -> np.ndarray:
     """Text whose equal values are one object, so that a page of repeats stays small."""
     budget.take(8 * len(column))
-    places = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    places = column.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
     used, inverse = np.unique(places, return_inverse=True)
     values = np.empty(len(used), dtype=object)
     known = used >= 0

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from bagwise.io.npy import arrays_of
 
 LONGEST_CELL = 1 << 20
 LONGEST_LINE = 1 << 26
-ROWS = 4096
+ROWS, CHARACTERS = 4096, 1 << 20  # of a chunk; one row may be longer
 
 # A number as programs print it: no 007, no 1_000, no blanks around.  Whole numbers keep all
 # digits in int64; beside fractions they must keep them in float64.
@@ -38,7 +39,7 @@ def read_csv(path: Path, budget: Budget, text: tuple[str, ...] = ()) -> dict[str
     at once.
     """
     with _long_cells():
-        header, n_rows, kinds = _survey(path, text)
+        header, n_rows, kinds = _survey(path, text, budget)
         columns = []
         for kind in kinds:
             budget.take(8 * n_rows)
@@ -47,7 +48,7 @@ def read_csv(path: Path, budget: Budget, text: tuple[str, ...] = ()) -> dict[str
             )
         shared: dict[str, str] = {}
         start = 0
-        for cells in _chunks(path, len(header)):
+        for cells in _chunks(path, len(header), budget):
             stop = start + len(cells[0])
             for kind, column, values in zip(kinds, columns, cells, strict=True):
                 if kind == "text":
@@ -58,19 +59,18 @@ def read_csv(path: Path, budget: Budget, text: tuple[str, ...] = ()) -> dict[str
     return dict(zip(header, columns, strict=True))
 
 
-def _survey(path: Path, text: tuple[str, ...]) -> tuple[list[str], int, list[str]]:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        header = next(csv.reader(_lines(file), strict=True), None)
+def _survey(path: Path, text: tuple[str, ...], budget: Budget) -> tuple[list[str], int, list[str]]:
+    header = next((row for row, _, _ in _rows(path, budget)), None)
     if not header:
         raise ValueError("is empty, expected a header and rows")
     if len(header) == 1 and re.search(r"[;\t|]", header[0]):
         raise ValueError(f"has one column, {header[0][:60]!r}; part the cells by commas")
-    for name in header:
-        if header.count(name) > 1:
-            raise ValueError(f"has two columns of the name {name!r}")
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"has two columns of the name {name!r}")
     kinds = ["text" if name in text else "whole" for name in header]
     long_whole, n_rows = [False] * len(header), 0
-    for cells in _chunks(path, len(header)):
+    for cells in _chunks(path, len(header), budget):
         n_rows += len(cells[0])
         for c, values in enumerate(cells):
             if kinds[c] != "text":
@@ -93,35 +93,61 @@ def _kind(cells: tuple[str, ...], kind: str) -> tuple[str, bool]:
     return "text", False
 
 
-def _chunks(path: Path, n_columns: int) -> Iterator[list[tuple[str, ...]]]:
-    """The cells of ROWS rows at a time, column by column."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(_lines(file), strict=True)
-        next(reader)
-        while rows := [
-            _row(row, reader.line_num, n_columns) for row in islice(_full(reader), ROWS)
-        ]:
+def _chunks(path: Path, n_columns: int, budget: Budget) -> Iterator[list[tuple[str, ...]]]:
+    """The cells of some thousand rows at a time, of fewer where they are long, by column."""
+    rows: list[list[str]] = []
+    n_characters = 0
+    for row, line, length in islice(_rows(path, budget), 1, None):
+        if not row:
+            continue
+        if len(row) != n_columns:
+            raise ValueError(f"line {line} has {len(row)} cells, expected {n_columns}")
+        rows.append(row)
+        n_characters += length
+        if len(rows) == ROWS or n_characters >= CHARACTERS:
             yield list(zip(*rows, strict=True))
+            rows, n_characters = [], 0
+    if rows:
+        yield list(zip(*rows, strict=True))
 
 
-def _full(reader: Any) -> Iterator[list[str]]:
-    return (row for row in reader if row)
+def _rows(path: Path, budget: Budget) -> Iterator[tuple[list[str], int, int]]:
+    """Every row of a CSV file, the line it ends in, and how many characters it takes."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        lines = _Lines(file, budget)
+        reader = csv.reader(lines, strict=True)
+        try:
+            for row in reader:
+                length, lines.length = lines.length, 0
+                yield row, reader.line_num, length
+        except csv.Error as error:
+            raise ValueError(f"line {reader.line_num} is not CSV: {error}") from None
 
 
-def _row(row: list[str], line: int, n_columns: int) -> list[str]:
-    if len(row) != n_columns:
-        raise ValueError(f"line {line} has {len(row)} cells, expected {n_columns}")
-    return row
+class _Lines:
+    """The lines of a text; no row of one or more is endless, or longer than memory may take."""
 
+    def __init__(self, file: TextIO, budget: Budget) -> None:
+        self.file, self.number, self.length = file, 0, 0
+        # A character takes up to four bytes, and a cell a few more than its characters.
+        self.longest = int(min(LONGEST_LINE, max(CHARACTERS, budget.left // 8)))
 
-def _lines(file: TextIO) -> Iterator[str]:
-    """The lines of a text, none of them endless."""
-    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
-        if len(line) > LONGEST_LINE:
-            raise ValueError(f"line {number} has more than {LONGEST_LINE:,} characters")
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self.file.readline(self.longest + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self.length += len(line)  # of a row, whose end sets it to zero
+        if self.length > self.longest:
+            raise ValueError(f"line {self.number} has more than {self.longest:,} characters")
         if "\0" in line:
-            raise ValueError(f"line {number} holds NUL characters: is it UTF-16? expected UTF-8")
-        yield line
+            raise ValueError(
+                f"line {self.number} holds NUL characters: is it UTF-16? expected UTF-8"
+            )
+        return line
 
 
 class _long_cells:
@@ -148,12 +174,17 @@ def read_jsonl(path: Path, budget: Budget) -> dict[str, np.ndarray]:
     columns: dict[str, list[Any]] = {}
     n_rows = 0
     with open(path, encoding="utf-8-sig") as file:
-        for number, line in enumerate(_lines(file), 1):
+        lines = _Lines(file, budget)
+        for line in lines:
+            number, lines.length = lines.number, 0
             if not line.strip():
                 continue
-            budget.take(64 + 3 * len(line))
+            # What is held: a character of up to four bytes, an object of some 64, a place a column.
+            n_objects = 1 + sum(map(line.count, ",[{"))
+            budget.take(4 * len(line) + 64 * n_objects + 8 * len(columns))
             for name, value in _object(line, number).items():
                 if name not in columns:
+                    budget.take(64 + 8 * n_rows)
                     columns[name] = [None] * n_rows
                 columns[name].append(value)
             n_rows += 1
