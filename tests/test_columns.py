@@ -18,7 +18,7 @@ from bagwise.columns import (
 
 
 @pytest.mark.parametrize(
-    "value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+    "value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")]
 )
 def test_missing(value):
     assert is_missing(value)
