@@ -231,6 +231,10 @@ def test_from_anndata(tmp_path, backed, rep, sparse):
     assert list(bags.table) == ["sex"]
     with pytest.raises(ValueError, match="rep is 'X_umap', but there is no such entry of obsm"):
         Bags.from_anndata(adata, "donor", rep="X_umap")
+    with pytest.raises(
+        ValueError, match="sample_key is 'donr', but there is no such column of obs"
+    ):
+        Bags.from_anndata(adata, "donr", rep=rep)
 
 
 def test_from_padded():
@@ -317,7 +321,7 @@ def test_getitem_agrees_with_numpy(key):
         )
 
 
-@pytest.mark.parametrize("b", [0, -1, np.int32(2)])
+@pytest.mark.parametrize("b", [0, 4, -1, -5, np.int32(2)])
 def test_getitem_of_a_number_is_an_array(b):
     bags = draw_bags()
     assert_array_equal(bags[b], list(bags)[b])
@@ -421,9 +425,16 @@ def test_map_refuses(function, message):
         draw_bags(seed=2).map(function)
 
 
+def test_map_names_the_first_bag_whose_weights_no_longer_fit():
+    bags = Bags(np.zeros((5, 1)), [0, 1, 3, 5], weights=np.ones(5))
+    with pytest.raises(ValueError, match="bag 1 has 2 points with weights and 1 after"):
+        bags.map(lambda points: points[:1])
+
+
 def test_concatenate_undoes_cutting():
     bags = draw_bags()
     assert Bags.concatenate([bags[:2], bags[2:4], bags[4:]]) == bags
+    assert Bags.concatenate([bags]) == bags
 
 
 def test_concatenate_gives_missing_weights_one():
@@ -543,9 +554,13 @@ def test_html_repr_shows_sizes_and_table_as_text():
     assert "&lt;b&gt;x" in page
     assert "<b>" not in page
     assert "&amp;y" in page
-    assert "x" * 100 not in page
+    assert "x" * 77 in page  # of 80 characters
+    assert "x" * 78 not in page
     assert "1 to 1 points a bag, median 1" in page
     assert "and 22 more" in page
+    assert page.count("<tr>") == 1 + 8
+    assert "more</p>" not in bags[:8]._repr_html_()
+    assert "and 1 more" in bags[:9]._repr_html_()
 
 
 # Refusals, and the words a user reads.
@@ -566,7 +581,12 @@ def test_html_repr_shows_sizes_and_table_as_text():
         (np.array([["1"]], object), [0, 1], TypeError, "points hold text, expected numbers"),
         ([[1j]], [0, 1], ValueError, "Complex data not supported: points are complex128"),
         (np.array([["2020"]], "M8[Y]"), [0, 1], TypeError, "points are datetime64.*expected numb"),
-        (np.ma.masked_less([[1.0, -1.0]], 0), [0, 1], ValueError, "points are masked in places"),
+        (
+            np.ma.masked_less([[1.0, -1.0]], 0),
+            [0, 1],
+            ValueError,
+            "points is masked in places; fill or drop",
+        ),
         ([[1.0]], [0.0, 1.0], TypeError, r"offsets have shape \(2,\) of float64"),
         ([[1.0]], [], TypeError, r"offsets have shape \(0,\)"),
         ([[1.0]], [[0, 1]], TypeError, r"offsets have shape \(1, 2\)"),
@@ -591,8 +611,11 @@ def test_offsets_that_wrap_around_are_seen():
     [
         ({"weights": [1.0]}, r"weights have shape \(1,\) of float64, expected one number for each"),
         ({"weights": ["a", "b"]}, "weights have shape .* of <U1"),
-        ({"weights": [1.0, -2.0]}, "point 1 has weight -2, expected zero or more"),
-        ({"weights": [np.nan, 1.0]}, "point 0 has weight NaN, expected zero or more"),
+        (
+            {"weights": [1.0, -2.0]},
+            "point 1 has weight -2, expected a number of zero or more, up to",
+        ),
+        ({"weights": [np.nan, 1.0]}, "point 0 has weight NaN, expected a number of zero or more"),
         ({"weights": [np.inf, 1.0]}, "point 0 has weight infinity"),
         ({"names": ["a", "b"]}, r"names has shape \(2,\), expected one entry for each of 1 bags"),
         ({"table": {"y": [0, 1]}}, r"y has shape \(2,\), expected one entry for each of 1 bags"),
@@ -650,6 +673,43 @@ def test_what_is_no_list_is_refused():
         Bags.from_ids([[1.0]], 3)
     with pytest.raises(TypeError, match="table is a list, expected a dict of columns"):
         Bags([[1.0]], [0, 1], table=["y"])
+
+
+def test_masked_points_are_refused_and_a_mask_of_nothing_is_dropped():
+    masked = np.ma.masked_greater([[1.0, 999.0]], 100)
+    for make in (Bags.from_list, as_bags):
+        with pytest.raises(ValueError, match="bag 0 is masked in places"):
+            make([masked])
+    with pytest.raises(ValueError, match="array is masked in places"):
+        Bags.from_padded(masked[np.newaxis], [[True]])
+    bags = Bags(np.ma.masked_greater([[1.0, 2.0]], 100), [0, 1])
+    assert not isinstance(bags.points, np.ma.MaskedArray)
+
+
+@pytest.mark.parametrize("ids", [["a", "a", "b", "b"], ["a", "b", "a", "b"]])
+def test_from_ids_refuses_columns_and_weights_of_another_length(ids):
+    points = np.zeros((4, 1))
+    for n in (3, 5):
+        with pytest.raises(
+            ValueError, match=f"sex has shape .{n},., expected one entry for each of 4 p"
+        ):
+            Bags.from_ids(points, ids, table={"sex": ["m"] * n})
+        with pytest.raises(ValueError, match=f"weights have shape .{n},."):
+            Bags.from_ids(points, ids, weights=np.ones(n))
+
+
+def test_a_table_may_be_a_frame():
+    for frame in (pd.DataFrame({"y": [1, 2]}), pl.DataFrame({"y": [1, 2]})):
+        assert Bags([[0], [1]], [0, 1, 2], table=frame).table["y"].tolist() == [1, 2]
+        assert Bags.from_ids([[0], [1]], "ab", table=frame).table["y"].tolist() == [1, 2]
+
+
+def test_cells_that_hold_frames_are_neither_missing_nor_alike():
+    def make(cell):
+        return Bags([[0.0]], [0, 1], table={"y": [cell]})
+
+    assert make(pd.DataFrame({"a": [1, 2]})) != make(pd.DataFrame({"a": [1, 3]}))
+    assert make([np.zeros(2)]) != make([np.ones(2)])
 
 
 def test_from_ids_refuses_too_few_ids():

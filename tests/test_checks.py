@@ -84,6 +84,7 @@ def test_what_is_wrong_is_refused(check, arguments, error, message):
         ([[1.0, np.inf]], -LARGEST, (0, 1)),
         ([[-np.inf, 0.0]], -LARGEST, (0, 0)),
         ([[0.0, 2 * LARGEST]], -LARGEST, (0, 1)),
+        ([[LARGEST, -LARGEST, np.nan]], -LARGEST, (0, 2)),
         ([[0.0, -2 * LARGEST]], -LARGEST, (0, 1)),
         ([0.0, -0.5, np.nan], 0.0, (1,)),
         ([0.0, 0.5], 0.0, None),

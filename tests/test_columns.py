@@ -53,12 +53,19 @@ def test_a_column_keeps_its_kind(values, kind):
     assert column.tolist() == list(values)
 
 
+@pytest.mark.parametrize("method", ["to_numpy", "__array__"])
+def test_what_makes_itself_an_array_is_asked_to(method):
+    column = type("Column", (), {method: lambda self, *_, **__: np.array([1.5, 2.0])})()
+    assert_array_equal(as_column(column), [1.5, 2.0])
+
+
 def test_a_long_cell_does_not_widen_the_others():
     assert as_column(["a", "b" * 10**6] * 100).nbytes < 10**4
 
 
 def test_join_keeps_text_and_numbers_apart():
-    assert join([np.array([1]), as_column(["1"])]).tolist() == [1, "1"]
+    for text in (as_column(["1"]), np.array(["1"])):
+        assert join([np.array([1]), text]).tolist() == [1, "1"]
     assert join([np.array([1]), np.array([2.5])]).dtype == float
 
 
@@ -74,6 +81,8 @@ def test_join_keeps_text_and_numbers_apart():
         (["a", None], ["a", None], True),
         (["a", None], ["a", np.nan], True),
         (["a", None], ["a", "b"], False),
+        (["a"], ["a", "b"], False),
+        (np.array([["a"]], object), ["a"], False),
         (["a", "b"], np.array(["a", "b"]), True),
         ([np.zeros(2), np.ones(2)], [np.zeros(2), np.ones(2)], True),
         ([np.zeros(2), np.ones(2)], [np.zeros(2), np.zeros(2)], False),
@@ -127,6 +136,7 @@ def test_no_features_are_refused():
         ([1, 2, 3, "?"], "column 'z' has '.' in row 3 and numbers in most others"),
         ([None, "2", 3.5, "?"], "column 'z' has nothing in row 0 and numbers in most"),
         (["?", "2", "?", np.inf], None),
+        (["1", "2", "3", "4"], None),
     ],
 )
 def test_a_column_that_is_almost_numbers_is_refused(cells, message):
@@ -148,6 +158,8 @@ def test_stack_puts_columns_side_by_side():
 def test_numbers_as_objects_are_numbers():
     assert as_numbers("a", as_column([1, 2.5])).dtype == float
     assert_array_equal(as_numbers("a", np.array([1, 2.5, True], object)), [1, 2.5, 1])
+    with pytest.raises(ValueError, match="column 'a' has 'x{59} in row 1, expected a number in"):
+        as_numbers("a", as_column([1, "x" * 100]))
 
 
 def test_check_name_words_what_is_there():
@@ -155,4 +167,4 @@ def test_check_name_words_what_is_there():
     with pytest.raises(ValueError, match="bag is 'b', but there is no such column; found none$"):
         check_name("bag", "b", [])
     with pytest.raises(ValueError, match="found 'bags'; did you mean 'bags'"):
-        check_name("bag", "bag", ["bags"])
+        check_name("bag", "bag", iter(["bags"]))

@@ -1,3 +1,4 @@
+import os
 import threading
 import time
 from pathlib import Path
@@ -82,7 +83,9 @@ def test_mapped_weights_are_checked_when_used(tmp_path):
     np.save(tmp_path / "weights.npy", np.array([1.0, -1.0]))
     weights = np.load(tmp_path / "weights.npy", mmap_mode="r")
     bags = Bags([[1.0], [2.0]], [0, 1, 2], weights=weights)
-    with pytest.raises(ValueError, match="bag 1 has -1 as the weight of point 0, expected zero or"):
+    with pytest.raises(
+        ValueError, match="bag 1 has -1 as the weight of point 0, expected a number of zero or"
+    ):
         check_values(bags)
 
 
@@ -110,7 +113,7 @@ def test_after_an_error_no_further_work_starts():
 
 
 def test_n_jobs_of_zero_is_refused():
-    with pytest.raises(ValueError, match="n_jobs == 0"):
+    with pytest.raises(ValueError, match="n_jobs is 0, expected 1 or more"):
         map_threads(len, [[]], 0)
 
 
@@ -128,6 +131,37 @@ def test_blas_and_openmp_run_one_thread_inside_and_as_many_after():
     with one_thread(), one_thread():
         assert all(n == 1 for n in limits().values())
     assert limits() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of a fork beside threads
+def test_a_child_forked_inside_a_call_neither_hangs_nor_forgets_its_limit():
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with parallel._Blas.lock:  # as a thread does that enters or leaves
+            inside.set()
+            leave.wait()
+
+    with one_thread():
+        thread = threading.Thread(target=hold)
+        thread.start()
+        inside.wait()
+        child = os.fork()
+        if not child:
+            with one_thread():
+                os._exit(max(n for (api, _), n in limits().items() if api == "blas"))
+        leave.set()
+        thread.join()
+    for _ in range(200):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, 9)
+    assert done
+    assert os.waitstatus_to_exitcode(status) == 1
 
 
 def test_blas_stays_limited_until_the_last_caller_is_done():

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from bagwise.checks import describe, find_unfit
+from bagwise.checks import LARGEST, describe, find_unfit
 
 
 def as_points(values: Any) -> np.ndarray:
     """A C-contiguous 2-D array of float32 or float64, copied only where it must be."""
     if hasattr(values, "toarray"):
         raise TypeError("points are sparse, expected dense: sparse counts are not bags of points")
-    points = values if isinstance(values, np.ndarray) else as_array(values, "points")
+    plain = isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray)
+    points = values if plain else as_array(values, "points")
     if points.ndim == 0:
         raise TypeError(f"found a {type(values).__name__}, expected bags or an array of points")
     if points.ndim != 2:
@@ -35,8 +36,6 @@ def _as_floats(points: np.ndarray) -> np.ndarray:
         raise TypeError("points hold text, expected numbers")
     if kind not in "biufO":
         raise TypeError(f"points are {points.dtype}, expected numbers")
-    if np.ma.is_masked(points):
-        raise ValueError("points are masked in places; fill or drop those points first")
     single = points.dtype.kind == "f" and points.dtype.itemsize == 4
     wanted = np.dtype(np.float32 if single else np.float64)
     if points.dtype == wanted and points.flags.c_contiguous:
@@ -46,6 +45,8 @@ def _as_floats(points: np.ndarray) -> np.ndarray:
 
 def as_array(values: Any, what: str) -> np.ndarray:
     """An array of nested lists, or a sentence."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{what} is masked in places; fill or drop those points first")
     try:
         return np.asarray(values)
     except ValueError:
@@ -70,7 +71,7 @@ def as_list(arrays: Sequence[Any], may_be_empty: bool = False) -> list[np.ndarra
 
 def as_offsets(offsets: Any, n_points: int) -> np.ndarray:
     """Offsets as int64 that start at 0, rise and end at ``n_points``."""
-    offsets = np.asarray(offsets)
+    offsets = as_array(offsets, "offsets")
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
         raise TypeError(
             f"offsets have shape {offsets.shape} of {offsets.dtype}, expected (n_bags + 1,) of "
@@ -91,7 +92,7 @@ def as_offsets(offsets: Any, n_points: int) -> np.ndarray:
 
 def as_weights(weights: Any, points: np.ndarray) -> np.ndarray:
     """One finite weight of zero or more a point; mapped weights are not read."""
-    weights = weights if isinstance(weights, np.ndarray) else np.asarray(weights)
+    weights = weights if isinstance(weights, np.memmap) else as_array(weights, "weights")
     if weights.shape != (len(points),) or weights.dtype.kind not in "biuf":
         raise ValueError(
             f"weights have shape {weights.shape} of {weights.dtype}, expected one number for each "
@@ -100,7 +101,8 @@ def as_weights(weights: Any, points: np.ndarray) -> np.ndarray:
     weights = _as_floats(weights)
     if mapped(weights) is None and (unfit := find_unfit(weights, least=0.0)):
         raise ValueError(
-            f"point {unfit[0]} has weight {describe(weights[unfit])}, expected zero or more"
+            f"point {unfit[0]} has weight {describe(weights[unfit])}, expected a number of zero or "
+            f"more, up to {LARGEST:g}"
         )
     return weights
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bagwise.arrays import as_list, as_offsets, as_points, as_positions, as_weights, cut
+from bagwise.arrays import as_array, as_list, as_offsets, as_points, as_positions, as_weights, cut
 from bagwise.checks import check_whole
 from bagwise.columns import (
     as_column,
@@ -70,11 +70,8 @@ class Bags:
         self.offsets = as_offsets(offsets, len(self.points))
         self.weights = None if weights is None else as_weights(weights, self.points)
         n_bags = len(self.offsets) - 1
-        self.names = None if names is None else _as_column("names", names, n_bags)
-        if not isinstance(table, Mapping | None) and not hasattr(table, "columns"):
-            raise TypeError(f"table is a {type(table).__name__}, expected a dict of columns")
-        columns = {} if table is None else dict(table)
-        self.table = {name: _as_column(name, columns[name], n_bags) for name in columns}
+        self.names = None if names is None else _as_column("names", names, n_bags, "bags")
+        self.table = _as_columns(table, n_bags, "bags")
 
     # Ways in.
 
@@ -107,9 +104,8 @@ class Bags:
             raise ValueError(f"found {len(ids)} bag ids for {len(points)} points")
         names, bag_of_point = group(ids)
         offsets = cut(np.bincount(bag_of_point, minlength=len(names)))
-        columns = {name: as_column(values) for name, values in (table or {}).items()}
-        if weights is not None:
-            weights = np.asarray(weights)
+        columns = _as_columns(table, len(points), "points")
+        weights = None if weights is None else as_weights(weights, points)
         if (np.diff(bag_of_point) < 0).any():
             order = np.argsort(bag_of_point, kind="stable")
             points, bag_of_point = points[order], bag_of_point[order]
@@ -139,7 +135,7 @@ class Bags:
 
         data = nw.from_native(frame)
         data = data.collect() if isinstance(data, nw.LazyFrame) else data
-        columns = {name: data[name].to_numpy() for name in data.columns}
+        columns = {name: data.get_column(name).to_numpy() for name in data.columns}
         return from_columns(columns, bag, features, weight)
 
     @classmethod
@@ -159,7 +155,7 @@ class Bags:
     @classmethod
     def from_padded(cls, array: Any, mask: Any) -> Bags:
         """Bags of a (n_bags, n_slots, n_features) array; ``mask`` says which slots hold points."""
-        array, mask = np.asarray(array), np.asarray(mask)
+        array, mask = as_array(array, "array"), as_array(mask, "mask")
         if array.ndim != 3 or mask.shape != array.shape[:2] or mask.dtype != bool:
             raise ValueError(
                 f"array has shape {array.shape} and mask {mask.shape} of {mask.dtype}, expected "
@@ -202,11 +198,11 @@ class Bags:
         """(n_bags, n_features), so that scikit-learn counts bags as samples."""
         return len(self), self.n_features
 
-    def point_weights(self) -> np.ndarray:
-        """The weight of every point as float64; ones where none are given."""
+    def point_weights(self, rows: slice = slice(None)) -> np.ndarray:
+        """The weights of a run of points as float64; ones where none are given."""
         if self.weights is None:
-            return np.ones(len(self.points))
-        return self.weights.astype(np.float64, copy=False)
+            return np.ones(len(range(len(self.points))[rows]))
+        return self.weights[rows].astype(np.float64, copy=False)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -382,11 +378,19 @@ def from_columns(
     )
 
 
-def _as_column(what: str, values: Any, n_bags: int) -> np.ndarray:
+def _as_columns(table: Any, n_rows: int, of: str) -> dict[str, np.ndarray]:
+    """Columns of a dict or frame, each of one entry a row."""
+    if table is not None and not isinstance(table, Mapping) and not hasattr(table, "columns"):
+        raise TypeError(f"table is a {type(table).__name__}, expected a dict of columns")
+    names = [] if table is None else list(table) if isinstance(table, Mapping) else table.columns
+    return {name: _as_column(name, table[name], n_rows, of) for name in names}
+
+
+def _as_column(what: str, values: Any, n_rows: int, of: str) -> np.ndarray:
     column = as_column(values)
-    if column.ndim == 0 or len(column) != n_bags:
+    if column.ndim == 0 or len(column) != n_rows:
         raise ValueError(
-            f"{what} has shape {column.shape}, expected one entry for each of {n_bags} bags"
+            f"{what} has shape {column.shape}, expected one entry for each of {n_rows} {of}"
         )
     return column
 

@@ -15,7 +15,7 @@ def is_missing(value: Any) -> bool:
     if value is None or isinstance(value, str | bytes | np.ndarray):
         return value is None
     unequal = value != value
-    return bool(unequal) if isinstance(unequal, bool | np.bool_) else True
+    return bool(unequal) if isinstance(unequal, bool | np.bool_) else unequal is value
 
 
 def as_column(values: Any) -> np.ndarray:
@@ -37,7 +37,7 @@ def as_column(values: Any) -> np.ndarray:
 
 
 def as_names(column: np.ndarray) -> np.ndarray:
-    """A column of bag names as text; a missing one is named by its row."""
+    """A column of bag names as text; a missing one is refused by its row."""
     for row, name in enumerate(column.tolist()):
         if is_missing(name) or name == "":
             raise ValueError(f"row {row} has no bag; fill it or drop the row")
@@ -67,7 +67,10 @@ def _same_object(x: Any, y: Any) -> bool:
         return same(np.asarray(x), np.asarray(y))
     if is_missing(x) or is_missing(y):
         return is_missing(x) and is_missing(y)
-    return bool(x == y)
+    try:
+        return bool(x == y)
+    except (TypeError, ValueError):  # of cells that hold arrays or frames
+        return False
 
 
 def group(ids: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -149,7 +152,7 @@ def stack(columns: Mapping[str, np.ndarray], features: Sequence[str]) -> np.ndar
 
 
 def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
-    """A column as numbers; a cell that is none, or missing, is named by its row."""
+    """A column as numbers; a cell that is none is refused by its row."""
     if column.dtype.kind in "biuf":
         return column
     for row, cell in enumerate(column.tolist()):

@@ -1,6 +1,7 @@
 """Work over blocks of bags: cut by the data's size, never by who works."""
 
 import mmap
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -74,10 +75,11 @@ def check_values(bags: Bags, first: int = 0) -> None:
             value, point = float(values[rows][unfit]), rows.start + unfit[0]
             b = int(np.searchsorted(bags.offsets, point, side="right")) - 1
             where = f"in feature {unfit[1]}" if len(unfit) > 1 else "as the weight"
-            expected = f"finite numbers up to {LARGEST:g}, whose squares do not overflow"
+            finite = f"finite numbers up to {LARGEST:g}, whose squares do not overflow"
+            expected = finite if least else f"a number of zero or more, up to {LARGEST:g}"
             raise ValueError(
                 f"bag {first + b} has {describe(value)} {where} of point "
-                f"{point - bags.offsets[b]}, expected {expected if least else 'zero or more'}"
+                f"{point - bags.offsets[b]}, expected {expected}"
             )
 
 
@@ -100,6 +102,8 @@ def map_threads(function: Callable[[Any], Any], items: list, n_jobs: int | None 
 
     if n_jobs is not None and not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs is {n_jobs!r}, expected a whole number or None")
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0, expected 1 or more, None for one, or -1 for all processors")
     n_threads = min(effective_n_jobs(n_jobs), len(items))
     with one_thread():
         if n_threads <= 1:
@@ -119,6 +123,15 @@ class _Blas:
     lock = threading.Lock()
     users = 0
     limit: Any = None
+
+    @classmethod
+    def forget(cls) -> None:
+        """Start anew in a forked child, where those who held the lock do not exist."""
+        cls.lock, cls.users = threading.Lock(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Blas.forget)
 
 
 @contextmanager

@@ -8,15 +8,16 @@ from hashlib import sha256
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_blobs
 from sklearn.dummy import DummyClassifier
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
@@ -49,7 +50,6 @@ def fitted(*steps):
         [Normalizer("l1"), FunctionTransformer(np.sqrt), LogisticRegression()],
         [SVC()],
         [SVC(kernel="linear", random_state=np.random.RandomState(0))],
-        [KNeighborsClassifier(algorithm="brute")],
     ],
     ids=lambda steps: type(steps[-1]).__name__,
 )
@@ -192,6 +192,51 @@ def test_save_refuses_what_load_would_refuse(tmp_path, model, message):
     with pytest.raises(TypeError, match=message):
         save(model, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+def lying(model, **attributes):
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    return model
+
+
+def fitted_svm(**arguments):
+    X, y = make_blobs(60, n_features=4, centers=3, random_state=0)
+    return SVC(**arguments).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            OneHotEncoder().fit([[0], [1]]),
+            "it holds a sklearn.preprocessing._encoders.OneHotEncoder",
+        ),
+        (KNeighborsClassifier(algorithm="brute"), "it holds a sklearn.neighbors"),
+        (
+            lying(CountVectorizer().fit(["a cat"]), vocabulary_={"cat": 10**9}),
+            "its vocabulary does",
+        ),
+        (
+            lying(CountVectorizer().fit(["a cat"]), vocabulary_={"cat": -1}),
+            "its vocabulary does not",
+        ),
+        (lying(TfidfVectorizer().fit(["the cat"]), vocabulary_={"a": 0, "b": 0}), "its vocabulary"),
+        (lying(fitted_svm(), _n_support=np.array([10**8, 5, -(10**8)], np.int32)), "do not fit"),
+        (
+            lying(fitted_svm(), _dual_coef_=csr_array((2, 60))),
+            "do not fit each other, or are sparse",
+        ),
+        (lying(fitted_svm(), _probA=np.zeros(1)), "do not fit each other"),
+        (fitted_svm(kernel=lambda a, b: a @ b.T), "FunctionNode|lambda|its kernel|not among"),
+        (SVC(kernel="precomputed").fit(np.eye(4), [0, 0, 1, 1]), "its kernel is 'precomputed'"),
+        (make_pipeline(Normalizer(), memory="cache"), "it keeps a cache on disk"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_could_lead_compiled_code_astray_is_refused(tmp_path, model, message):
+    with pytest.raises(TypeError, match=message):
+        save(model, tmp_path / "model")
 
 
 def test_save_names_the_step_within_a_step(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm import SVC, NuSVC
 
 import bagwise
@@ -200,16 +201,39 @@ def _check_part(part: Any) -> None:
     if hasattr(part, "check_learned"):
         part.check_learned()
     if isinstance(part, SVC | NuSVC) and hasattr(part, "support_"):
-        n_classes, n_vectors = len(part.classes_), part.support_vectors_.shape[0]
-        if (
-            part._n_support.shape != (n_classes,)
-            or part._n_support.sum() != n_vectors
-            or part.support_.shape != (n_vectors,)
-            or part._dual_coef_.shape != (n_classes - 1, n_vectors)
-            or part._intercept_.shape != (n_classes * (n_classes - 1) // 2,)
-            or part.support_vectors_.shape[1] != part.n_features_in_
-        ):
-            raise ValueError("its support vectors do not fit each other")
+        _check_support(part)
+    if isinstance(part, CountVectorizer) and hasattr(part, "vocabulary_"):
+        places = part.vocabulary_.values()
+        if sorted(places, key=str) != sorted(range(len(places)), key=str):
+            raise ValueError("its vocabulary does not number its words from zero")
+    if getattr(part, "memory", None) is not None:
+        raise ValueError("it keeps a cache on disk, which would be read by pickle; set memory=None")
+
+
+def _check_support(svm: Any) -> None:
+    """Refuse an SVM whose arrays libsvm would read beyond their ends."""
+    if callable(svm.kernel) or svm.kernel == "precomputed":
+        raise ValueError(f"its kernel is {svm.kernel!r}, which is not among those load trusts")
+    n_classes, n_vectors = len(svm.classes_), len(svm.support_)
+    n_pairs = n_classes * (n_classes - 1) // 2
+    shapes = {
+        "_n_support": (n_classes,),
+        "support_": (n_vectors,),
+        "support_vectors_": (n_vectors, svm.n_features_in_),
+        "_dual_coef_": (n_classes - 1, n_vectors),
+        "_intercept_": (n_pairs,),
+    }
+    fit = all(
+        isinstance(getattr(svm, name, None), np.ndarray) and getattr(svm, name).shape == shape
+        for name, shape in shapes.items()
+    )
+    if (
+        not fit
+        or svm._n_support.min() < 0
+        or svm._n_support.sum() != n_vectors
+        or {len(svm._probA), len(svm._probB)} not in ({0}, {n_pairs})
+    ):
+        raise ValueError("its support vectors do not fit each other, or are sparse")
 
 
 def _without_callbacks(model: Any) -> Any:

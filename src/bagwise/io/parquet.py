@@ -1,7 +1,7 @@
 """Parquet: one row a point, or one row a bag with lists."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,9 +13,7 @@ from bagwise.columns import as_column, as_names, check_name, join
 from bagwise.io.files import Budget, replacing
 
 BYTES_PER_BATCH = 1 << 24
-# What a text may take while it is read, in a column of texts and in one of lists: there, texts
-# that the file holds once are read as often as they are meant.
-TEXT = 1 << 12, 1 << 16
+INNER_TEXT = 1 << 16  # of a row with texts in lists: one text of the file may be read many times
 
 
 def import_pyarrow() -> Any:
@@ -50,9 +48,11 @@ def read_parquet(path: Path, budget: Budget) -> dict[str, Any]:
         if len(set(schema.names)) < len(schema.names):
             raise ValueError("has two columns of one name")
         _check_chunks(file)
-        n_bytes, of_row = _count_bytes(schema, metadata)
+        n_bytes = _count_bytes(schema, metadata)
         texts = [field.name for field in schema if _is_text(field.type)]
+        inner = any(leaf.physical_type == "BYTE_ARRAY" and "." in leaf.path for leaf in file.schema)
     budget.expect(n_bytes)
+    of_row = n_bytes // max(metadata.num_rows, 1) + INNER_TEXT * inner
     n_rows = min(max(BYTES_PER_BATCH // max(of_row, 1), 16), 1 << 16)
     shared: dict[Any, Any] = {}
     parts = {
@@ -60,50 +60,68 @@ def read_parquet(path: Path, budget: Budget) -> dict[str, Any]:
         for field in schema
     }
     checked = {"page_checksum_verification": True, "read_dictionary": texts}
-    n_read = 0
     with pa.parquet.ParquetFile(path, **checked) as file:
-        for batch in file.iter_batches(n_rows):
-            for name, column in zip(schema.names, batch.columns, strict=True):
-                parts[name].append(_convert(name, column, budget, shared))
-            n_read += batch.num_rows
-    if n_read != metadata.num_rows:
-        raise ValueError(f"ends after {n_read:,} of {metadata.num_rows:,} rows")
-    return {name: _end_to_end(of_column) for name, of_column in parts.items()}
+        for name, column in _pieces(file, texts, n_rows):
+            parts[name].append(_convert(name, column, budget, shared))
+    columns = {name: _end_to_end(of_column) for name, of_column in parts.items()}
+    for name, column in columns.items():
+        n_read = len(column.offsets) - 1 if isinstance(column, Lists) else len(column)
+        if n_read != metadata.num_rows:
+            raise ValueError(f"column {name!r} has {n_read:,} of {metadata.num_rows:,} rows")
+    return columns
+
+
+def _pieces(file: Any, texts: list[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+    """Every column piece by piece.
+
+    Texts come by row group: a piece of one brings every text of the pieces before it again.
+    """
+    for name in texts:
+        for group in range(file.num_row_groups):
+            for column in _read_texts(file, group, name).chunks:
+                yield name, column
+    others = [name for name in file.schema_arrow.names if name not in texts]
+    if others:
+        for batch in file.iter_batches(n_rows, columns=others):
+            yield from zip(batch.schema.names, batch.columns, strict=True)
+
+
+def _read_texts(file: Any, group: int, name: str) -> Any:
+    try:
+        return file.read_row_group(group, [name])[name]
+    except import_pyarrow().lib.ArrowCapacityError:
+        raise ValueError(
+            f"column {name!r} has more than 2 GiB of text in row group {group}; write less in each"
+        ) from None
 
 
 def _check_chunks(file: Any) -> None:
-    """Raise where metadata contradict each other: ``column`` of pyarrow would end the process."""
-    for group in range(file.metadata.num_row_groups):
+    """Raise where metadata contradict each other: pyarrow's ``column`` would end the process."""
+    for group in range(file.num_row_groups):
         list(file.reader.iter_batches(0, [group], range(file.metadata.num_columns)))
 
 
-def _count_bytes(schema: Any, metadata: Any) -> tuple[int, int]:
-    """Least bytes of all values, and bytes of a row while it is read.
+def _count_bytes(schema: Any, metadata: Any) -> int:
+    """Least bytes of all values: 8 for a text, since equal ones are shared, and one chunk's texts.
 
-    A text counts 8, since equal ones are shared, and one text what the texts of a chunk have in
-    the mean: the longest is no shorter.
+    Those are unpacked at once.  Of numbers the file may hold few where it means many.
     """
     widths = {field.name: _width(field.type) for field in schema}
-    n_bytes = of_row = longest = 0
+    n_bytes = texts = 0
     for chunks in map(metadata.row_group, range(metadata.num_row_groups)):
-        of_rows, n_rows = 0, max(chunks.num_rows, 1)
         for chunk in map(chunks.column, range(metadata.num_columns)):
-            name, *inner = chunk.path_in_schema.split(".")
-            n_values = max(chunk.num_values, 0)
-            n_bytes += n_values * widths.get(name, 8)
-            of_rows += n_values * widths.get(name, 8)
+            width = widths.get(chunk.path_in_schema.split(".")[0], 8)
+            n_bytes += max(chunk.num_values, 0) * width
             if chunk.physical_type == "BYTE_ARRAY":
-                longest = max(longest, chunk.total_uncompressed_size // max(n_values, 1))
-                of_rows += chunk.total_uncompressed_size + TEXT[bool(inner)] * n_rows
-        of_row = max(of_row, of_rows // n_rows)
-    return n_bytes + longest, of_row
+                texts = max(texts, chunk.total_uncompressed_size)
+    return n_bytes + texts
 
 
 def _width(kind: Any) -> int:
     while hasattr(kind, "value_type"):
         kind = kind.value_type
     try:
-        return max(kind.bit_width // 8, 1)
+        return max(kind.bit_width // 8, 8)  # as numbers are held in the end
     except ValueError:  # of no fixed width
         return 8
 
@@ -117,6 +135,7 @@ def _is_text(kind: Any) -> bool:
             types.is_large_string,
             types.is_binary,
             types.is_large_binary,
+            types.is_dictionary,
         )
     )
 
@@ -142,18 +161,14 @@ def _convert(name: str, column: Any, budget: Budget, shared: dict[Any, Any]) -> 
 def _texts(column: Any, budget: Budget, shared: dict[Any, Any]) -> np.ndarray:
     """Text whose equal values are one object, so that a page of repeats stays small."""
     budget.take(8 * len(column))
-    places = column.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-    used, inverse = np.unique(places, return_inverse=True)
-    values = np.empty(len(used), dtype=object)
-    known = used >= 0
-    for i, value in zip(
-        np.flatnonzero(known), column.dictionary.take(used[known]).to_pylist(), strict=True
-    ):
+    budget.expect(column.dictionary.nbytes)
+    values = np.empty(len(column.dictionary) + 1, dtype=object)  # the last: no text
+    for i, value in enumerate(column.dictionary.to_pylist()):
         if value is not None and value not in shared:
             budget.take(64 + len(value))
             shared[value] = value
         values[i] = shared.get(value)
-    return values[inverse]
+    return values[column.indices.cast("int64").fill_null(-1).to_numpy()]
 
 
 def _lists(name: str, column: Any, budget: Budget) -> Lists:
@@ -199,6 +214,8 @@ def bags_of_lists(
     lists = {name: column for name, column in columns.items() if isinstance(column, Lists)}
     if bag != "bag":
         check_name("bag", bag, columns)
+    if features is None and "points" in columns and "points" not in lists:
+        raise ValueError("column 'points' holds no lists of numbers; name the features=[...]")
     if weight is None and features is None and {"points", "weights"} <= set(lists):
         weight = "weights"
     if features is None:

@@ -42,7 +42,8 @@ def nearest(points, codewords):
     n_points, n_features = points.shape
     center, scale = frame(codewords)
     words, halves, reach = round_codewords(codewords, center, scale)
-    exact = np.ascontiguousarray((codewords * scale).T)
+    exact = np.ascontiguousarray(codewords.T)
+    vanished = n_features * 2.0**-1074 * scale * scale  # by squares that underflow
     columns, squares = np.zeros((words.shape[1], LANES), np.float32), np.empty(LANES, np.float32)
     scores, distances = np.empty((4, LANES), np.float32), np.empty(len(codewords))
     best, second = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
@@ -53,12 +54,12 @@ def nearest(points, codewords):
         best_two(columns, words, halves, scores, best, second, place)
         for p in range(len(tile)):
             size = math.sqrt(squares[p])
-            moves = 2.0**-24 * reach * (size + reach) + 2.0**-53 * (size + reach) ** 2
+            moves = 2.0**-24 * reach * (size + reach) + 2.0**-53 * (size + reach) ** 2 + vanished
             # NaN and infinity, from points beyond float32, compare false: they are in doubt.
             if second[p] - best[p] > 2.2 * (n_features + 8) * moves:
                 labels[start + p] = place[p]
             else:
-                labels[start + p] = settle(tile[p], scale, exact, distances)
+                labels[start + p] = settle(tile[p], exact, distances)
     return labels
 
 
@@ -143,14 +144,14 @@ def best_two(columns, words, halves, scores, best, second, place):
 
 
 @kernel
-def settle(point, scale, exact, distances):
+def settle(point, exact, distances):
     """The nearest codeword of one point in float64, by its definition."""
     distances[:] = 0.0
     for f in range(len(point)):
         # Codewords run innermost: their sums are independent, so the loop vectorizes without
         # reordering any of them.
         for k in range(len(distances)):
-            distances[k] += (point[f] * scale - exact[f, k]) ** 2
+            distances[k] += (point[f] - exact[f, k]) ** 2
     return distances.argmin()
 
 
@@ -174,3 +175,29 @@ def count_labels(labels, bag_of_point, weights, counts):
     """Add the weight of every point to the count of its label in its bag."""
     for i in range(len(labels)):
         counts[bag_of_point[i], labels[i]] += weights[i]
+
+
+@kernel
+def try_centers(points, weights, closest, centers, shrunk):
+    """What each centre would leave of the squared distances to the closest.
+
+        shrunk[c, i] = min(closest[i], |points[i] - centers[c]|^2)
+
+    Returns their weighted sums, (n_centers,).
+    """
+    n_centers, n_features = centers.shape
+    columns, squares = np.zeros((n_features, LANES)), np.empty(LANES)
+    sums = np.zeros(n_centers)
+    for start in range(0, len(points), LANES):
+        stop = min(start + LANES, len(points))
+        columns[:, : stop - start] = points[start:stop].T
+        for c in range(n_centers):
+            squares[:] = 0.0
+            for f in range(n_features):
+                for p in range(LANES):
+                    squares[p] += (columns[f, p] - centers[c, f]) ** 2
+            for p in range(stop - start):
+                square = min(squares[p], closest[start + p])
+                shrunk[c, start + p] = square
+                sums[c] += weights[start + p] * square
+    return sums

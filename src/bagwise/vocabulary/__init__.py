@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from bagwise.arrays import as_array
 from bagwise.bags import check_bags
 from bagwise.checks import check_choice, check_learned, check_real, check_whole, find_unfit
 from bagwise.kernels.points import count_labels, nearest
@@ -53,6 +54,9 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     Notes
     -----
+    ``fit`` holds all training points in memory as float64; ``Bags.sample`` draws fewer.
+    ``transform`` and ``assign`` pass through data of any size.
+
     Weights are those of the points, ``Bags.weights``: a point of weight 2 counts as two.
 
     Examples
@@ -104,10 +108,11 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         counts = np.zeros((len(bags), len(self.codewords_)))
 
         def count(block, where):
-            bag_of_point = np.repeat(np.arange(where.start, where.stop), block.sizes)
             for rows in pieces(block):
                 labels = nearest(block.points[rows], self.codewords_)
-                count_labels(labels, bag_of_point[rows], block.point_weights()[rows], counts)
+                point = np.arange(rows.start, rows.stop)
+                bag = where.start + np.searchsorted(block.offsets, point, side="right") - 1
+                count_labels(labels, bag, block.point_weights(rows), counts)
 
         map_blocks(count, bags, self.n_jobs)
         return counts
@@ -157,11 +162,11 @@ class Codebook(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return
         if self.method in ("random", "grid"):
             raise ValueError(f"init is an array, but method={self.method!r} clusters nothing")
-        init, shape = np.asarray(self.init), (self.n_codewords, self.n_features_in_)
+        init, shape = as_array(self.init, "init"), (self.n_codewords, self.n_features_in_)
         if init.shape != shape or init.dtype.kind not in "biuf" or find_unfit(init):
             raise ValueError(
-                f"init has shape {init.shape} of {init.dtype}, expected 'k-means++' or finite "
-                f"numbers of shape {shape}"
+                f"init has shape {init.shape} of {init.dtype}, expected 'k-means++' or an array of "
+                f"shape {shape} without NaN or infinity"
             )
 
     @property

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import qmc
-from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from bagwise.columns import as_column, is_missing
-from bagwise.kernels.points import Total, nearest, sum_by_label
-from bagwise.parallel import check_values, cut_rows, map_threads, one_thread
+from bagwise.kernels.points import Total, nearest, sum_by_label, try_centers
+from bagwise.parallel import check_values, cut_rows, map_threads
 
 
 class Training(NamedTuple):
@@ -87,7 +86,7 @@ def finish(training, codewords, objective, n_jobs):
 
 def cluster(model, training, rng):
     """Centres of a clustering of all points."""
-    start = start_clustering(model, training, slice(0, model.n_codewords), rng)
+    start = start_clustering(model, training, slice(0, model.n_codewords), rng, model.n_jobs)
     return move_centers(training, start, model.max_iter, model.tol, model.n_jobs)
 
 
@@ -120,30 +119,52 @@ def cluster_classes(model, training, rng):
     return finish(training, codewords, rounds / training.weights.sum(), model.n_jobs)
 
 
-def start_clustering(model, training, words, rng):
-    """Where the chosen words start: as given, or far from each other [arthur:07]."""
+def start_clustering(model, training, words, rng, n_jobs=None):
+    """Where the chosen words start: as given, or far from each other."""
     if not isinstance(model.init, str):
         return np.array(model.init, dtype=np.float64)[words]
-    n_codewords, n_points = words.stop - words.start, len(training.points)
-    if n_codewords > n_points:
-        raise ValueError(
-            f"n_codewords is {n_codewords}, expected 1 to the {n_points} training points of weight "
-            f"above zero (n_samples={n_points})"
-        )
-    center = np.average(training.points, axis=0, weights=training.weights)
-    with one_thread():
-        _, chosen = kmeans_plusplus(
-            training.points - center,
-            n_codewords,
-            sample_weight=training.weights,
-            random_state=rng,
-        )
-    start = training.points[chosen]
-    if len(np.unique(start, axis=0)) < n_codewords:
-        raise ValueError(
-            f"n_codewords is {n_codewords}, expected at most the number of distinct training points"
-        )
-    return start
+    return spread_start(training, words.stop - words.start, rng, n_jobs)
+
+
+def spread_start(training, n_codewords, rng, n_jobs):
+    """Points far from each other: k-means++, the best of some draws each [arthur:07].
+
+    Squared distances are summed as differences, never as products, so that equal sums are equal
+    whether a point has weight 2 or stands there twice.
+    """
+    points, weights, n_points = training.points, training.weights, len(training.points)
+    blocks = cut_rows(*points.shape)
+
+    def shrink(candidates, closest):
+        shrunk = np.empty((len(candidates), n_points))
+
+        def of_block(rows):
+            out = shrunk[:, rows]
+            return try_centers(points[rows], weights[rows], closest[rows], points[candidates], out)
+
+        return shrunk, sum(map_threads(of_block, blocks, n_jobs))
+
+    n_trials = 2 + int(np.log(n_codewords))
+    chosen = [draw_by(np.cumsum(weights), rng.uniform(size=1))[0]]
+    closest = shrink(chosen, np.full(n_points, np.inf))[0][0]
+    while len(chosen) < n_codewords:
+        reach = np.cumsum(weights * closest)
+        if not reach[-1] > 0.0:
+            raise ValueError(
+                f"n_codewords is {n_codewords}, expected 1 to the {len(chosen)} distinct training "
+                f"points (n_samples={n_points})"
+            )
+        candidates = draw_by(reach, rng.uniform(size=n_trials))
+        shrunk, sums = shrink(candidates, closest)
+        closest = shrunk[sums.argmin()].copy()
+        chosen.append(candidates[sums.argmin()])
+    return points[chosen]
+
+
+def draw_by(cumulated, shares):
+    """Places drawn in proportion to what they add to a cumulated sum."""
+    places = np.searchsorted(cumulated, shares * cumulated[-1], side="right")
+    return np.minimum(places, np.searchsorted(cumulated, cumulated[-1]))
 
 
 def move_centers(training, codewords, max_iter, tol, n_jobs=None):
