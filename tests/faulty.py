@@ -173,11 +173,6 @@ class KnowsNoText(Faulty):
         return super().fit(X, y)
 
 
-class SeesNothing(Faulty):
-    def transform(self, X):
-        return 0.0 * super().transform(X)
-
-
 class BreaksOnIndexedBags(Faulty):
     def fit(self, X, y=None):
         if isinstance(X, Bags) and "row" in X.table:
@@ -185,17 +180,50 @@ class BreaksOnIndexedBags(Faulty):
         return super().fit(X, y)
 
 
-class LearnsLabelsByHeart(Faulty):
-    """Does worst on the labels that are right."""
+class RefusesOddLabels(Faulty):
+    """Learns only labels that come in turn."""
 
     def fit(self, X, y=None):
-        super().fit(X, y)
         y = np.asarray(y)
-        self.blind = all(y[b] != y[b + 1] for b in range(0, len(y) - 1, 2))
-        return self
+        if (y[:-1] == y[1:]).sum() > 3:
+            raise ValueError("labels come in runs")
+        return super().fit(X, y)
 
+
+class ReadsTheTable(Faulty):
     def transform(self, X):
-        return super().transform(X) * (0.0 if self.blind else 1.0)
+        counts = super().transform(X)
+        table = getattr(X, "table", {})
+        return counts + np.asarray(table["y"])[:, np.newaxis] if "y" in table else counts
+
+
+class AnswersUnfitted(Faulty):
+    def transform(self, X):
+        return super().transform(X) if hasattr(self, "codewords_") else np.zeros((len(X), 4))
+
+
+class TransformsOtherwiseInFit(Faulty):
+    def fit_transform(self, X, y=None):
+        return self.fit(X, y).transform(X) + 1.0
+
+
+class SeedsTheWorld(Faulty):
+    def fit(self, X, y=None):
+        np.random.seed(0)  # noqa: NPY002
+        return super().fit(X, y)
+
+
+class CentresLargeBatches(Faulty):
+    def transform(self, X):
+        counts = super().transform(X)
+        return counts - counts.mean(axis=0) if len(counts) > 24 else counts
+
+
+class CountsWeightsOfZero(Faulty):
+    def transform(self, X):
+        bags = as_bags(X)
+        weights = None if bags.weights is None else np.maximum(bags.weights, 1.0)
+        return super().transform(Bags(bags.points, bags.offsets, weights=weights))
 
 
 class DiesInAnEnsemble(Faulty):

@@ -765,6 +765,9 @@ def refusal(path):
         return error
 
 
+POOLS = []  # what came from a pool goes back to it, whenever that is
+
+
 def measure(call):
     """What a call gives, and the most bytes it held in Python, NumPy and Arrow."""
     try:
@@ -774,6 +777,7 @@ def measure(call):
     else:
         before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
         pa.set_memory_pool(pool)
+        POOLS.append(pool)
     tracemalloc.start()
     try:
         result = call()

@@ -109,6 +109,43 @@ def test_every_digit_comes_back(tmp_path, name, value):
     assert back.points.tobytes() == bags.points.tobytes()
 
 
+def test_times_with_a_zone_and_lists_come_back_from_parquet(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    zone = datetime.UTC
+    times = [datetime.datetime(2020, 1, 1 + b, tzinfo=zone) for b in range(4)]
+    lists = [np.arange(b, dtype=float) for b in range(4)]
+    bags = draw_bags(table={"time": times, "curve": lists})
+    assert roundtrip(bags, tmp_path, "bags.parquet") == bags
+
+
+def test_dates_are_text_in_a_csv(tmp_path):
+    bags = draw_bags(names=list("abcd"), table={"day": np.array(["2020-01-01"] * 4, "M8[ns]")})
+    assert roundtrip(bags, tmp_path, "bags.csv").table["day"][0] == "2020-01-01T00:00:00.000000000"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
+def test_what_read_would_refuse_is_not_written(tmp_path, name, value):
+    with pytest.raises(ValueError, match="bag 0 has .* in feature 0 of point 1"):
+        write(Bags([[1.0], [value]], [0, 2]), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_points_beside_features_are_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    columns = {"emb": [[[1.0, 2.0]]], "size": [[1.0]]}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
+    for how in ({}, {"features": ["emb", "size"]}, {"features": ["size", "emb"]}):
+        with pytest.raises(ValueError, match="hold points and features; name one kind"):
+            read(tmp_path / "x.parquet", **how)
+    assert read(tmp_path / "x.parquet", features=["emb"]).table["size"][0].tolist() == [1.0]
+
+
+def test_a_blank_line_of_one_column_is_an_empty_cell(tmp_path):
+    (tmp_path / "x.csv").write_text("text\na\n\nb\n")
+    assert read_table(tmp_path / "x.csv")["text"].tolist() == ["a", "", "b"]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_writing_twice_leaves_the_new(tmp_path, name):
     for seed in range(3):
@@ -278,6 +315,7 @@ def test_csv_cells_are_numbers_only_as_printed(tmp_path):
         "zeros": ["007", "8", "9"],
         "under": ["1_000", "2", "3"],
         "huge": ["1e400", "2", "3"],
+        "dust": ["1e-400", "2", "3"],
         "blank": [" 1", "2", "3"],
         "empty": ["", "2", "3"],
         "plus": ["+1", "2", "3"],
@@ -442,12 +480,21 @@ def test_read_table_refuses_other_files(tmp_path):
     ("name", "more", "message"),
     [
         ("bags.txt", {}, "has no ending that says its format"),
-        ("bags.csv", {"names": list("abca")}, "bags share a name or have none"),
-        ("bags.csv", {"names": ["a", "b", "c", ""]}, "bags share a name or have none"),
+        ("bags.csv", {"names": list("abca")}, "two bags share a name"),
+        ("bags.csv", {"names": ["a", "b", "c", ""]}, "row 3 has no bag"),
+        ("bags.csv", {"names": ["a", "b", "c", "\0"]}, "holds NUL or half a character"),
+        ("bags.csv", {"table": {"y": ["a", "b", "c", "\ud800"]}}, "holds NUL or half a character"),
+        ("bags.csv", {"table": {"point_weight": range(4)}}, "a name the file keeps for itself"),
+        ("bags.csv", {"table": {"feature_9": range(4)}}, "a name the file keeps for itself"),
+        ("bags.csv", {"table": {"y": np.zeros((4, 2))}}, "column 'y' has 2 dimensions"),
+        ("bags.csv", {"table": {"y": [b"a"] * 4}}, "column 'y' has b'a', expected text or numbers"),
+        ("bags.npz", {"table": {"a\0b": range(4)}}, "expected a name of text, of at most 1000"),
+        ("bags.npz", {"table": {"y": np.ones(4, complex)}}, "column 'y' is complex128, expected"),
+        ("bags.parquet", {"names": ["a", "b", "c", None]}, "row 3 has no bag"),
+        ("bags.parquet", {"table": {"y": [10**30] * 4}}, "column 'y' is not of one kind"),
         ("bags.csv", {"table": {"feature_0": range(4)}}, "has a column 'feature_0', a name the"),
-        ("bags.csv", {"table": {"weights": range(4)}}, "has a column 'weights', a name the file"),
         ("bags.npz", {"table": {"X": range(4)}}, "has a column 'X', a name the file keeps"),
-        ("bags.npz", {"table": {0: range(4)}}, "has a column 0, a name the file keeps"),
+        ("bags.npz", {"table": {0: range(4)}}, "has a column '0', expected a name of text"),
         ("bags.npz", {"table": {"y": ["a", None, 1, 2]}}, "column 'y' holds Python objects"),
         ("bags.npz", {"table": {"y": ["a\0"] * 4}}, "column 'y' holds Python objects"),
         (
@@ -458,7 +505,7 @@ def test_read_table_refuses_other_files(tmp_path):
         ("folder", {"table": {"y": [[], {}, 1, 2]}}, "column 'y' holds Python objects"),
         ("bags.parquet", {"table": {"bag": range(4)}}, "has a column 'bag', a name the file keeps"),
         ("bags.parquet", {"table": {"y": np.zeros((4, 2))}}, "column 'y' has 2 dimensions"),
-        ("bags.parquet", {"table": {"y": ["a", 1, 2, 3]}}, "column 'y' holds values of several"),
+        ("bags.parquet", {"table": {"y": ["a", 1, 2, 3]}}, "column 'y' is not of one kind"),
     ],
 )
 def test_write_refuses(tmp_path, name, more, message):

@@ -42,7 +42,8 @@ def read(
         else every numeric column that varies within some bag.  Other columns that are constant
         within every bag become the table.
     weight : str, default=None
-        Column (in .npz files, array) of point weights.
+        Column (in .npz files, array) of point weights.  None: where ``write`` puts them, unless
+        ``features`` are named.
     max_bytes : int, default=None
         The most memory the bags may take; None is half of what is free.
 
@@ -78,10 +79,13 @@ def read(
 def write(bags: Bags, path: str | os.PathLike) -> None:
     """Write bags to ``.npz``, ``.parquet``, ``.csv`` or a folder: all of it, or none.
 
-    What ``read`` gives back is equal.  CSV keeps numbers exactly, but no types: bags get names,
-    and a column of text that looks like numbers comes back as numbers.
+    What ``read`` gives back is equal, and what it would refuse is refused here.  Names come back
+    as text from ``.parquet`` and ``.csv``.  CSV keeps points and weights exactly, but knows no
+    types: bags get names, text that looks like numbers comes back as numbers, numbers with holes
+    and dates come back as text.
     """
     bags, path = as_bags(bags), Path(path)
+    check_values(bags)
     if path.suffix == ".npz":
         write_npz(arrays_of(bags), path)
     elif path.suffix == ".parquet":

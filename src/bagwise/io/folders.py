@@ -64,6 +64,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _open(path: Path, name: str, budget: Budget) -> np.ndarray:
+    if (path / name).exists() and not (path / name).is_file():
+        raise ValueError(f"{name} is no file")
     with open(path / name, "rb") as file:
         header = read_header(name, file)
         size, start = os.fstat(file.fileno()).st_size, file.tell()

@@ -3,7 +3,7 @@
 import os
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -14,6 +14,8 @@ from bagwise.columns import same
 from bagwise.io.files import Budget, replacing
 
 PIECE = 1 << 24
+PLAIN = "biufUSMm"  # kinds of dtype that hold no objects
+LONGEST_NAME = 1000
 LONGEST_HEADER = 10_000  # what NumPy parses at most
 
 
@@ -121,7 +123,7 @@ def read_header(name: str, stream: BinaryIO) -> Header:
             f"array {name!r} holds pickled Python objects, which are never loaded; write it as "
             "numbers or plain text"
         )
-    if dtype.kind not in "biufUSMm" or not dtype.itemsize:
+    if dtype.kind not in PLAIN or not dtype.itemsize:
         raise ValueError(f"array {name!r} is {dtype}, expected numbers, dates or text")
     n_bytes = dtype.itemsize
     for length in shape:
@@ -159,16 +161,28 @@ def arrays_of(bags: Bags) -> dict[str, np.ndarray]:
     arrays |= {} if bags.weights is None else {"weights": bags.weights}
     arrays |= {} if bags.names is None else {"names": bags.names}
     for name, column in bags.table.items():
-        if name in ("points", "X", "offsets", "weights", "names") or not isinstance(name, str):
-            raise ValueError(f"the table has a column {name!r}, a name the file keeps for itself")
+        check_column_name(name, {"points", "X", "offsets", "weights", "names"})
         arrays[name] = column
     return {name: as_plain(name, array) for name, array in arrays.items()}
 
 
+def check_column_name(name: Any, reserved: Container[str]) -> None:
+    """Refuse the name of a column that a file could not give back."""
+    if not isinstance(name, str) or "\0" in name or len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"the table has a column {str(name)[:60]!r}, expected a name of text, of at most "
+            f"{LONGEST_NAME} characters and without NUL"
+        )
+    if name in reserved:
+        raise ValueError(f"the table has a column {name!r}, a name the file keeps for itself")
+
+
 def as_plain(name: str, array: np.ndarray) -> np.ndarray:
     """The array without Python objects: text as text, if it comes back as it was."""
-    if array.dtype.kind != "O":
+    if array.dtype.kind in PLAIN:
         return array
+    if array.dtype.kind != "O":
+        raise ValueError(f"column {name!r} is {array.dtype}, expected numbers, dates or text")
     cells = array.ravel().tolist()
     longest = max((len(cell) for cell in cells if isinstance(cell, str | bytes)), default=0)
     if longest * len(cells) > 1 << 28:
@@ -178,7 +192,7 @@ def as_plain(name: str, array: np.ndarray) -> np.ndarray:
         )
     alike = len({type(cell) for cell in cells}) == 1
     plain = np.asarray(array.tolist()) if alike else np.empty(array.shape, "U1")
-    if plain.dtype.kind not in "biufUSMm" or not same(plain, array):
+    if plain.dtype.kind not in PLAIN or not same(plain, array):
         raise ValueError(
             f"column {name!r} holds Python objects that are not all text or all numbers; write "
             "Parquet, or drop the column"

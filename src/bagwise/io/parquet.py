@@ -11,6 +11,7 @@ import numpy as np
 from bagwise.bags import Bags
 from bagwise.columns import as_column, as_names, check_name, join
 from bagwise.io.files import Budget, replacing
+from bagwise.io.npy import check_column_name
 
 BYTES_PER_BATCH = 1 << 24
 INNER_TEXT = 1 << 16  # of a row with texts in lists: one text of the file may be read many times
@@ -151,7 +152,7 @@ def _convert(name: str, column: Any, budget: Budget, shared: dict[Any, Any]) -> 
     numeric = types.is_integer(inner) or types.is_floating(inner) or types.is_boolean(inner)
     if inner is not kind and numeric:
         return _lists(name, column, budget)
-    if numeric or types.is_temporal(inner):
+    if numeric or (types.is_temporal(inner) and getattr(inner, "tz", None) is None):
         budget.take(8 * len(column))
         return column.to_numpy(zero_copy_only=False)
     budget.take(64 * len(column) + column.nbytes)
@@ -229,16 +230,18 @@ def bags_of_lists(
                 "are features"
             )
     values = [lists[name].values for name in features]
+    if len(values) > 1 and any(value.ndim == 2 for value in values):
+        raise ValueError(f"columns {', '.join(features)} hold points and features; name one kind")
     points = values[0] if values[0].ndim == 2 else np.stack(values, axis=1)
+    table = {name: column for name, column in columns.items() if name not in {bag, *used}}
     return Bags(
         points,
         lists[used[0]].offsets,
         weights=None if weight is None else lists[weight].values,
         names=as_names(columns[bag]) if bag in columns else None,
         table={
-            name: column
-            for name, column in columns.items()
-            if name != bag and not isinstance(column, Lists)
+            name: column.as_objects() if isinstance(column, Lists) else column
+            for name, column in table.items()
         },
     )
 
@@ -247,22 +250,22 @@ def write_parquet(bags: Bags, path: str | os.PathLike) -> None:
     """One row a bag: its name, its points as a list with 64-bit offsets, its table."""
     pa = import_pyarrow()
     points = pa.FixedSizeListArray.from_arrays(pa.array(bags.points.ravel()), bags.n_features)
-    columns = {} if bags.names is None else {"bag": bags.names}
+    columns = {} if bags.names is None else {"bag": as_names(bags.names)}
     columns["points"] = pa.LargeListArray.from_arrays(pa.array(bags.offsets), points)
     if bags.weights is not None:
         columns["weights"] = pa.LargeListArray.from_arrays(
             pa.array(bags.offsets), pa.array(bags.weights)
         )
     for name, column in bags.table.items():
-        if name in {"bag", "points", "weights"} or not isinstance(name, str):
-            raise ValueError(f"the table has a column {name!r}, a name the file keeps for itself")
+        check_column_name(name, {"bag", "points", "weights"})
         if column.ndim != 1:
             raise ValueError(f"column {name!r} has {column.ndim} dimensions; .npz files keep such")
         try:
             columns[name] = pa.array(column.tolist() if column.dtype.kind == "U" else column)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             raise ValueError(
-                f"column {name!r} holds values of several kinds, expected one"
+                f"column {name!r} is not of one kind that Parquet keeps: "
+                f"{' '.join(str(error).split())}"
             ) from None
     n_rows = max(1, len(bags) * (1 << 26) // max(bags.points.nbytes, 1))
     with replacing(path) as file:

@@ -8,15 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from numbers import Real
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from bagwise.bags import Bags
-from bagwise.columns import as_column, is_missing
+from bagwise.columns import as_column, as_names, is_missing
 from bagwise.io.files import Budget, replacing
-from bagwise.io.npy import arrays_of
+from bagwise.io.npy import check_column_name
 
 LONGEST_CELL = 1 << 20
 LONGEST_LINE = 1 << 26
@@ -88,9 +89,15 @@ def _kind(cells: tuple[str, ...], kind: str) -> tuple[str, bool]:
         return "text", False
     if kind == "whole" and _WHOLE.fullmatch(joined):
         return "whole", any(len(cell) > 15 for cell in cells)
-    if _REAL.fullmatch(joined) and all(map(math.isfinite, map(float, cells))):
+    if _REAL.fullmatch(joined) and all(map(_is_held, cells)):
         return "real", False
     return "text", False
+
+
+def _is_held(cell: str) -> bool:
+    """Whether float64 holds the number: neither 1e400 nor 1e-400."""
+    value = float(cell)
+    return math.isfinite(value) and (value != 0.0 or not re.search("[1-9]", cell.split("e")[0]))
 
 
 def _chunks(path: Path, n_columns: int, budget: Budget) -> Iterator[list[tuple[str, ...]]]:
@@ -98,8 +105,9 @@ def _chunks(path: Path, n_columns: int, budget: Budget) -> Iterator[list[tuple[s
     rows: list[list[str]] = []
     n_characters = 0
     for row, line, length in islice(_rows(path, budget), 1, None):
-        if not row:
-            continue
+        if not row and n_columns > 1:
+            continue  # a blank line; of one column, it is an empty cell
+        row = row or [""]
         if len(row) != n_columns:
             raise ValueError(f"line {line} has {len(row)} cells, expected {n_columns}")
         rows.append(row)
@@ -212,19 +220,17 @@ def _object(line: str, number: int) -> dict[str, Any]:
 
 def write_csv(bags: Bags, path: str | os.PathLike) -> None:
     """One row a point: its bag, its features, its weight, the columns of its bag."""
-    arrays_of(bags)  # refuses what a file cannot hold
-    names = [str(name) for name in (range(len(bags)) if bags.names is None else bags.names)]
-    if len(set(names)) < len(names) or "" in names:
-        raise ValueError("bags share a name or have none, and a CSV tells them apart by it")
+    names = np.arange(len(bags)) if bags.names is None else bags.names
+    names = as_names(names)
+    if len(set(names)) < len(names):
+        raise ValueError("two bags share a name, and a CSV tells them apart by it")
     header = ["bag", *(f"feature_{f}" for f in range(bags.n_features))]
     header += ["point_weight"] if bags.weights is not None else []
     for name in bags.table:
-        if name in header:
+        check_column_name(name, {"bag", "point_weight"})
+        if re.fullmatch(r"feature_[0-9]+", name):
             raise ValueError(f"the table has a column {name!r}, a name the file keeps for itself")
-    cells = [
-        ["" if is_missing(cell) else cell for cell in column.tolist()]
-        for column in bags.table.values()
-    ]
+    cells = [_printed(name, column) for name, column in bags.table.items()]
     with replacing(path) as file:
         writer = csv.writer(_Encoder(file), lineterminator="\r\n")  # so that both are quoted
         writer.writerow([*header, *bags.table])
@@ -237,6 +243,19 @@ def write_csv(bags: Bags, path: str | os.PathLike) -> None:
             writer.writerows([names[b], *row, *own] for row in rows)
 
 
+def _printed(name: str, column: np.ndarray) -> list[Any]:
+    """The cells of a column as a CSV shows them; what is missing is empty."""
+    if column.ndim != 1:
+        raise ValueError(f"column {name!r} has {column.ndim} dimensions; .npz files keep such")
+    if column.dtype.kind in "Mm":
+        column = column.astype(str)
+    cells = ["" if is_missing(cell) else cell for cell in column.tolist()]
+    for cell in cells:
+        if not isinstance(cell, str | Real):
+            raise ValueError(f"column {name!r} has {cell!r:.60}, expected text or numbers")
+    return cells
+
+
 class _Encoder:
     """A text file's write for a file of bytes."""
 
@@ -244,4 +263,10 @@ class _Encoder:
         self.file = file
 
     def write(self, text: str) -> int:
-        return self.file.write(text.encode())
+        """Write the text as UTF-8; NUL and halves of characters are refused."""
+        try:
+            if "\0" not in text:
+                return self.file.write(text.encode())
+        except UnicodeEncodeError:
+            pass
+        raise ValueError(f"{text[:40]!r} holds NUL or half a character, which no text file keeps")

@@ -48,9 +48,15 @@ def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
     found = {name: getattr(model, name)(X) for name in OUTPUTS if hasattr(model, name)}
     assert found, f"{type(model).__name__} has none of the methods {', '.join(OUTPUTS)}"
     for name, value in found.items():
-        value = value.points if isinstance(value, Bags) else value
+        value = _summaries(value) if isinstance(value, Bags) else value
         found[name] = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
     return found
+
+
+def _summaries(bags: Bags) -> np.ndarray:
+    """Of each bag its size, and sums and sums of squares of its features: a row a bag."""
+    rows = [np.r_[len(bag), bag.sum(axis=0), (bag**2).sum(axis=0)] for bag in bags]
+    return np.array(rows, dtype=np.float64)
 
 
 def assert_same(got: dict, expected: dict, what: str, rtol: float = 0.0) -> None:
