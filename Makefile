@@ -27,6 +27,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(PYTHON) benchmarks/codebook.py $(ARGS)
+	$(PYTHON) benchmarks/kmeans.py $(ARGS)
 
 faults: $(READY)
 	$(PYTHON) tests/faults.py $(ARGS)

@@ -201,6 +201,20 @@ def commit():
     return subprocess.run(call, capture_output=True, text=True, check=False).stdout.strip()
 
 
+def report(name, what, toy, **parts):
+    """Print all rows; write them to ``results/`` with machine and commit unless they are toys."""
+    for part in parts.values():
+        for row in part if isinstance(part, list) else [part]:
+            print(row)
+    if toy:
+        return
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
+    found = {"what": what, "machine": machine, "python": platform.python_version()}
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps({**found, "commit": commit(), **parts}, indent=1)
+    (RESULTS / f"{name}.json").write_text(text + "\n")
+
+
 def main():
     """Measure, print, and write ``results/codebook.json`` (not for toy sizes)."""
     parser = argparse.ArgumentParser()
@@ -214,22 +228,8 @@ def main():
     ]
     mapped = map_large(1 << 26 if toy else 4 << 30)
     compiled = compile_afresh()
-    for row in [*rows, mapped, compiled]:
-        print({name: round(v, 4) if isinstance(v, float) else v for name, v in row.items()})
-    if not toy:
-        machine = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"
-        report = {
-            "what": "Codebook.transform, one thread; size is (bags, points, features, words)",
-            "size": size,
-            "machine": machine,
-            "python": platform.python_version(),
-            "commit": commit(),
-            "rows": rows,
-            "mapped": mapped,
-            "compilation": compiled,
-        }
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "codebook.json").write_text(json.dumps(report, indent=1) + "\n")
+    what = "Codebook.transform, one thread; size is (bags, points, features, words)"
+    report("codebook", what, toy, size=size, rows=rows, mapped=mapped, compilation=compiled)
 
 
 if __name__ == "__main__":

@@ -241,6 +241,18 @@ def manifest(change):
     return change_file
 
 
+def instead(name, make):
+    """Something else in the place of a file of a folder."""
+
+    def change(path):
+        content = json.loads((path / "manifest.json").read_text())
+        file = path / (content["arrays"] | content["table"])[name]
+        file.unlink()
+        make(file)
+
+    return change
+
+
 def entry(of, **entries):
     return manifest(lambda content: content | {of: content[of] | entries})
 
@@ -437,6 +449,8 @@ FOLDER = [
     (entry("arrays", points=3), "names a file 3, which is none of ours"),
     (entry("table", age=["a"]), "which is none of ours"),
     (entry("arrays", points="points-0123456789abcdef.npy"), "names files that are not there"),
+    (instead("points", Path.mkdir), "is no file"),
+    (instead("age", getattr(os, "mkfifo", Path.mkdir)), "is no file"),
     (manifest(lambda held: held | {"table": {"age": held["arrays"]["points"]}}), "age"),
     (array("age", lambda ages: ages[1:]), "age"),
     (array("points", lambda points: points.astype(">f8")), "the byte order of this machine"),

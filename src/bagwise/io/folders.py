@@ -4,8 +4,10 @@ import json
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ def read_folder(path: Path, budget: Budget) -> Bags:
     """Bags of a folder; points and weights stay on disk and are read where they are used."""
     for _ in range(10):
         try:
-            return _read(path, budget)
+            return _read(path, copy(budget))
         except FileNotFoundError:
             continue  # replaced by a writer since its manifest was read
     raise ValueError(f"{MANIFEST} names files that are not there")
@@ -64,7 +66,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _open(path: Path, name: str, budget: Budget) -> np.ndarray:
-    if (path / name).exists() and not (path / name).is_file():
+    if not stat.S_ISREG((path / name).stat().st_mode):  # a pipe would be waited for
         raise ValueError(f"{name} is no file")
     with open(path / name, "rb") as file:
         header = read_header(name, file)
