@@ -155,11 +155,13 @@ def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
     """A column as numbers; a cell that is none is refused by its row."""
     if column.dtype.kind in "biuf":
         return column
-    for row, cell in enumerate(column.tolist()):
-        if not isinstance(cell, Real):
-            raise ValueError(
-                f"column {name!r} has {_show(cell)} in row {row}, expected a number in every row"
-            )
+    cells = column.tolist()
+    if not all(isinstance(cell, Real) for cell in cells):
+        odd = [row for row, cell in enumerate(cells) if not _looks_like_a_number(cell)]
+        row = odd[0] if odd else 0
+        raise ValueError(
+            f"column {name!r} has {_show(cells[row])} in row {row}, expected a number in every row"
+        )
     return column.astype(np.float64)
 
 

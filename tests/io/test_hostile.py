@@ -186,6 +186,12 @@ def head(shape, descr="<f8", fortran_order=False):
     return {"descr": descr, "fortran_order": fortran_order, "shape": shape}
 
 
+def as_python_2_wrote(points):
+    n_points, n_features = points.shape
+    header = repr(head((n_points, n_features))).replace(f"({n_points}, ", f"({n_points}L, ")
+    return stream(header, points.tobytes())
+
+
 def put(place, value):
     """A function that puts a value in one place of a list or array."""
 
@@ -650,6 +656,7 @@ def test_a_traceback_from_below_is_found_out(tmp_path):
         ("bags.npz", directory(24, lambda n_bytes: n_bytes, 4)),
         ("bags.npz", directory(24, lambda n_bytes: n_bytes + (1 << 31), 4)),  # nobody believes it
         ("bags.npz", array("points", lambda points: points)),
+        ("bags.npz", array("points", as_python_2_wrote)),
         ("folder", array("points", lambda points: points)),
         ("folder", manifest(lambda content: content)),
         ("bags.parquet", rows(points=list, weights=list, bag=list)),
@@ -719,48 +726,83 @@ def lists(n_rows, n_values):
 
 
 BIG, TEXT = 2 * LIMIT, "x" * (1 << 20)
-BOMBS = [
-    ("bags.npz", deflated(lambda zeros: {"points": stream(head((BIG // 24, 3)), zeros)}), MORE),
-    ("bags.npz", deflated(lambda zeros: {"age": stream(head((12, BIG // 96)), zeros)}), MORE),
-    ("bags.npz", deflated(lambda zeros: {"names": stream(head((12,), "<U2500000"), zeros)}), MORE),
-    (
+BOMBS = {
+    "points of zeros": (
+        "bags.npz",
+        deflated(lambda zeros: {"points": stream(head((BIG // 24, 3)), zeros)}),
+        MORE,
+    ),
+    "columns of zeros that add up": (
         "bags.npz",
         deflated(lambda zeros: dict.fromkeys("abcdef", npy(np.zeros((12, 1 << 18))))),
         MORE,
     ),
-    (
+    "zeros after the end": (
         "bags.npz",
         deflated(lambda zeros: {"points": npy(good_bags().points) + zeros}),
         "goes on after",
     ),
-    (
-        "bags.npz",
-        deflated(lambda zeros: {"age": b"\x93NUMPY\2\0\0\0\0\x08" + zeros}),
-        "has a header",
-    ),
-    ("folder", sparse("offsets", (BIG // 8,)), MORE),
-    ("folder", sparse("age", (12, BIG // 8)), MORE),
-    ("bags.parquet", lists(1, 1 << 24), MORE),
-    ("bags.parquet", lists(16, 1 << 20), MORE),
-    ("table.parquet", of_table(lambda pa: {"n": np.zeros(1 << 26, np.int8)}), MORE),
-    (
+    "offsets that take no room": ("folder", sparse("offsets", (BIG // 8,)), MORE),
+    "a column that takes no room": ("folder", sparse("age", (12, BIG // 8)), MORE),
+    "2^24 zeros in a list": ("bags.parquet", lists(1, 1 << 24), MORE),
+    "2^26 zeros": ("table.parquet", of_table(lambda pa: {"n": np.zeros(1 << 26, np.int8)}), MORE),
+    "500 columns": (
         "table.parquet",
         of_table(lambda pa: {f"{i}": np.zeros(1 << 15, np.int8) for i in range(500)}),
         MORE,
     ),
-    ("table.parquet", of_table(lambda pa: {"text": [TEXT * 70]}), MORE),
-    ("table.parquet", of_table(lambda pa: {"text": [f"{TEXT}{i}" for i in range(70)]}), MORE),
-    (
+    "a text of 70 MB": ("table.parquet", of_table(lambda pa: {"text": [TEXT * 70]}), MORE),
+    "empty objects": (
+        "table.jsonl",
+        line(3, lambda: '{"n": [' + "{}," * 2_000_000 + "{}]}"),
+        MORE,
+    ),
+}
+MORE_BOMBS = {
+    "a column of zeros": (
+        "bags.npz",
+        deflated(lambda zeros: {"age": stream(head((12, BIG // 96)), zeros)}),
+        MORE,
+    ),
+    "long names": (
+        "bags.npz",
+        deflated(lambda zeros: {"names": stream(head((12,), "<U2500000"), zeros)}),
+        MORE,
+    ),
+    "a header of zeros": (
+        "bags.npz",
+        deflated(lambda zeros: {"age": b"\x93NUMPY\2\0\0\0\0\x08" + zeros}),
+        "has a header of 134,217,728 bytes",
+    ),
+    "zeros in lists that add up": ("bags.parquet", lists(16, 1 << 20), MORE),
+    "70 texts of 1 MB": (
+        "table.parquet",
+        of_table(lambda pa: {"text": [f"{TEXT}{i}" for i in range(70)]}),
+        MORE,
+    ),
+    "70 texts of 1 MB in as many row groups": (
         "table.parquet",
         of_table(lambda pa: {"text": [f"{TEXT}{i}" for i in range(70)]}, row_group_size=1),
         MORE,
     ),
-    ("table.jsonl", line(3, lambda: '{"n": [' + "{}," * 2_000_000 + "{}]}"), MORE),
-    ("table.csv", line(20, lambda: "".join(f"{TEXT[:-9]}{i},1\n" for i in range(70))), MORE),
-]
+    "70 cells of 1 MB": (
+        "table.csv",
+        line(20, lambda: "".join(f"{TEXT[:-9]}{i},1\n" for i in range(70))),
+        MORE,
+    ),
+}
 
 
-@pytest.mark.parametrize(("file", "change", "says"), BOMBS, ids=[f"{c[0]} {c[2]}" for c in BOMBS])
+@pytest.mark.parametrize(
+    ("file", "change", "says"),
+    [
+        *(pytest.param(*bomb, id=what) for what, bomb in BOMBS.items()),
+        *(
+            pytest.param(*bomb, id=what, marks=pytest.mark.slow)
+            for what, bomb in MORE_BOMBS.items()
+        ),
+    ],
+)
 def test_a_bomb_is_refused_within_memory(tmp_path, file, change, says):
     path = put_good(tmp_path / file)
     assert is_good(path, read_any(path))
@@ -820,6 +862,29 @@ def test_a_long_text_that_is_repeated_is_held_once(tmp_path):
     assert len(found["text"]) == 1000
     assert set(found["text"]) == {TEXT}
     assert peak < LIMIT
+
+
+def test_more_text_than_arrow_takes_at_once_is_refused(tmp_path, monkeypatch):
+    path = put_good(tmp_path / "table.parquet")
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    def overflow(*arguments):
+        raise pa.lib.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
+
+    monkeypatch.setattr(pa.parquet.ParquetFile, "read_row_group", overflow)
+    error = refusal(path)
+    assert "column 'text' has more than 2 GiB of text in row group 0" in str(error)
+    assert find_faults(path, error) == []
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "uint32", "int64"])
+def test_places_of_any_width_are_read(tmp_path, kind):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    places = pa.array([0, 1, None, 0], kind)
+    text = pa.DictionaryArray.from_arrays(places, ["a", "b"])
+    write_rows({"text": text}, tmp_path / "table.parquet")
+    assert read_any(tmp_path / "table.parquet")["text"].tolist() == ["a", "b", None, "a"]
 
 
 # Damage by chance, seen by the checksums of zip files and of Parquet pages and by a folder's sizes.
