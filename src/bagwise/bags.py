@@ -166,9 +166,8 @@ class Bags:
     @classmethod
     def concatenate(cls, parts: Sequence[Bags]) -> Bags:
         """The bags of all parts, in order; where some parts have weights, others weigh one."""
-        if not isinstance(parts, list | tuple) or not all(
-            isinstance(p, Bags) for p in parts or [0]
-        ):
+        are_bags = isinstance(parts, list | tuple) and all(isinstance(one, Bags) for one in parts)
+        if not are_bags or not parts:
             raise TypeError("concatenate takes a list of one or more Bags")
         for p, part in enumerate(parts):
             _check_alike(p, part, parts[0])
