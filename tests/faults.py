@@ -48,6 +48,7 @@ REASONS = {
     "columns.py: {column.dtype.kind in -> {column.dtype.kind not in": "two kinds are two kinds",
     "columns.py: if x is y: return True -> if x is y: pass": "faster where they are one object",
     "columns.py: zip(a.ravel().tolist(), b -> zip(b.ravel().tolist(), a": "same is symmetric",
+    "columns.py: np.empty((len(arrays[0]) -> np.empty((len(arrays[-1])": "they are of one length",
     "kernels/points.py: LANES = 256 -> LANES = 255 -> LANES = 257": "faster or slower",
     "kernels/points.py: 2.0**-24 -> 2.0**-23 -> 2.0**-25": "a bound of the worst case is not tight",
     "kernels/points.py: 2.0**-53 -> 2.0**-52 -> 2.0**-54": "a bound of the worst case is not tight",
@@ -57,6 +58,7 @@ REASONS = {
     "kernels/points.py: n_codewords // 4 -> n_codewords // 3": "more padding",
     "kernels/points.py: n_features // 4 -> n_features // 3": "more padding",
     "kernels/points.py: np.empty((4 -> np.empty((5": "a row that nobody reads",
+    "kernels/points.py: loser < second -> loser <= second": "equals are equal",
     "kernels/points.py: place[:] = 0 -> place[:] = 1 -> place[:] = -1 -> pass": "read once set",
     "kernels/points.py: k + 4 -> k + 5 -> k + 3": "views know no bounds, and nobody reads further",
     "kernels/points.py: f + 4 -> f + 5 -> f + 3": "views know no bounds, and nobody reads further",
@@ -159,8 +161,7 @@ def find_mutants(file: str, text: bytes) -> list[Mutant]:
 
 
 def _join_lines(text: bytes, start: int, end: int) -> str:
-    whole = text[text.rfind(b"\n", 0, start) + 1 : text.find(b"\n", end)]
-    return " ".join(whole.decode().split())
+    return " ".join(text[text.rfind(b"\n", 0, start) + 1 : text.find(b"\n", end)].decode().split())
 
 
 def find_all() -> list[Mutant]:

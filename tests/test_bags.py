@@ -553,7 +553,7 @@ def test_html_repr_shows_sizes_and_table_as_text():
     page = bags._repr_html_()
     assert "&lt;b&gt;x" in page
     assert "<b>" not in page
-    assert "&amp;y" in page
+    assert "<tr><td>bag</td><td>points</td><td>&amp;y</td></tr>" in page
     assert "x" * 77 in page  # of 80 characters
     assert "x" * 78 not in page
     assert "1 to 1 points a bag, median 1" in page

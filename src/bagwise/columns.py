@@ -168,4 +168,5 @@ def as_numbers(name: str, column: np.ndarray) -> np.ndarray:
 def _show(cell: Any) -> str:
     if is_missing(cell):
         return "nothing"
-    return describe(cell) if isinstance(cell, float) else repr(cell)[:60]
+    text = describe(cell) if isinstance(cell, float) else repr(cell)
+    return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
