@@ -158,7 +158,9 @@ def test_stack_puts_columns_side_by_side():
 def test_numbers_as_objects_are_numbers():
     assert as_numbers("a", as_column([1, 2.5])).dtype == float
     assert_array_equal(as_numbers("a", np.array([1, 2.5, True], object)), [1, 2.5, 1])
-    with pytest.raises(ValueError, match="column 'a' has 'x{59} in row 1, expected a number in"):
+    with pytest.raises(
+        ValueError, match=r"column 'a' has 'x{55}\.\.\.' in row 1, expected a number in"
+    ):
         as_numbers("a", as_column([1, "x" * 100]))
 
 
